@@ -1,0 +1,1 @@
+"""Weights on disk: safetensors files that say what they are."""

@@ -1,0 +1,1 @@
+"""What pictures are: reading them, writing results whole, finding them in folders."""

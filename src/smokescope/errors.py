@@ -1,0 +1,5 @@
+"""The one exception that stands for somebody's mistake rather than ours."""
+
+
+class SmokescopeError(Exception):
+    """Bad input: one sentence for a person, naming the file and what to do. The CLI prints it, exit code 2."""

@@ -1,0 +1,1 @@
+"""The losses of the paper, each a function and its thin module."""

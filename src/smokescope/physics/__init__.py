@@ -1,0 +1,1 @@
+"""What smoke is: the transmission of light through it."""

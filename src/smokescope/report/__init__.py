@@ -1,0 +1,1 @@
+"""What people look at: colours, figures and tables."""
