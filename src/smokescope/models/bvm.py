@@ -1,0 +1,154 @@
+"""The whole model: encoder, inference net, Bayesian decoder and uncertainty net, composed.
+
+"Transmission-Guided Bayesian Generative Model for Smoke Segmentation", AAAI 2022, and its Figure 2.
+
+    >>> model = SmokeBVM(PAPER).eval()
+    >>> prediction = model(torch.rand(1, 3, 480, 480))     # one pass, no sampling
+    >>> reference = model.sample(torch.rand(1, 3, 480, 480), 50)   # what that approximates
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from smokescope.models.decoder import BayesianDecoder
+from smokescope.models.inference_net import InferenceNet, Posterior
+from smokescope.models.resnet import ResNet
+from smokescope.models.settings import PAPER, ModelSettings
+from smokescope.models.uncertainty_net import UncertaintyNet
+from smokescope.precision import at_least_float32
+from smokescope.uncertainty import Decomposition, decompose
+
+
+class Encoding(NamedTuple):
+    """What is computed once for a picture, whatever is then sampled from it."""
+
+    shared: list[Tensor]
+    """Reduced features, of BayesianDecoder.prepare."""
+    posterior: Posterior
+    """P(z given x)."""
+    size: tuple[int, int]
+    """Height and width of the picture."""
+
+
+class Prediction(NamedTuple):
+    """Sampling-free prediction, [N, 1, H, W] each."""
+
+    logits: Tensor
+    total: Tensor
+    aleatoric: Tensor
+
+    @property
+    def probability(self) -> Tensor:
+        """Of smoke, in [0, 1]."""
+        return torch.sigmoid(at_least_float32(self.logits))
+
+    @property
+    def epistemic(self) -> Tensor:
+        """What the total holds beyond the aleatoric; never negative, by the uncertainty net's form."""
+        return self.total - self.aleatoric
+
+
+class SmokeBVM(nn.Module):
+    """Bayesian latent variable model for smoke: y = f_theta(x, z) (Eq. 1), theta and z both distributions.
+
+    Pictures of every size are taken as RGB in [0, 1]; they are normalised inside.
+
+    Args:
+        settings: PAPER, DEFAULT or one's own.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, settings: ModelSettings = PAPER) -> None:
+        super().__init__()
+        s = self.settings = settings
+        self.encoder = ResNet(s.encoder_stride, s.encoder_layers, s.encoder_width)
+        self.inference = InferenceNet(s.latent, s.inference_width)
+        self.decoder = BayesianDecoder(
+            self.encoder.channels,
+            latent=s.latent,
+            width=s.decoder_width,
+            dropout=s.dropout,
+            dropout_unit=s.dropout_unit,
+            injection=s.injection,
+            bottleneck=s.aspp_bottleneck,
+            growth=s.aspp_growth,
+        )
+        self.uncertainty = UncertaintyNet(s.uncertainty_width)
+        self.register_buffer("mean", torch.tensor(s.mean).view(1, 3, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(s.std).view(1, 3, 1, 1), persistent=False)
+
+    def encode(self, pictures: Tensor) -> Encoding:
+        """Run all that is deterministic: encoder, reductions, inference net."""
+        x = self._normalise(pictures)
+        shared = self.decoder.prepare(self.encoder(x))
+        return Encoding(shared, self.inference(x), (pictures.shape[-2], pictures.shape[-1]))
+
+    def decode(self, encoding: Encoding, z: Tensor, stochastic: bool) -> Tensor:
+        """Logits [B * N, 1, H, W] for latent variables z [B * N, latent]; dropout acts where `stochastic`."""
+        logits = self.decoder(encoding.shared, z, stochastic)
+        return functional.interpolate(logits, encoding.size, mode="bilinear", align_corners=False)
+
+    def forward(self, pictures: Tensor) -> Prediction:
+        """Predict without sampling: z at its mean, no dropout, uncertainties by the uncertainty net.
+
+        Args:
+            pictures: RGB in [0, 1], [N, 3, H, W].
+        """
+        encoding = self.encode(pictures)
+        logits = self.decode(encoding, encoding.posterior.mean, stochastic=False)
+        total, aleatoric = self.estimate_uncertainty(pictures, logits)
+        return Prediction(logits, total, aleatoric)
+
+    def estimate_uncertainty(self, pictures: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Total and aleatoric uncertainty by the uncertainty net, of the deterministic pass's logits."""
+        total, aleatoric = self.uncertainty(self._normalise(pictures), torch.sigmoid(logits))
+        return total, aleatoric
+
+    def sample(self, pictures: Tensor, count: int, block: int = 8) -> Decomposition:
+        """Predict by Monte Carlo (Eq. 3 and 5): one pass of the encoder, `count` of the decoder.
+
+        Runs in MC mode: batch norm on its running statistics, dropout on, a fresh z for each sample; whatever
+        mode the model is in, and leaves it as it was.
+
+        Args:
+            pictures: RGB in [0, 1], [N, 3, H, W].
+            count: B, samples for each picture.
+            block: samples decoded at once; memory grows with it, not with `count`.
+        """
+        with evaluating(self):
+            return decompose(self.sample_blocks(self.encode(pictures), count, block))
+
+    def sample_blocks(self, encoding: Encoding, count: int, block: int = 8) -> Iterator[Tensor]:
+        """Draw `count` samples of the logits, in blocks [at most `block`, N, 1, H, W]. Expects eval mode."""
+        if count < 1 or block < 1:
+            raise ValueError(
+                f"at least one sample, in blocks of at least one, not {count} in blocks of {block}"
+            )
+        posterior = encoding.posterior
+        for start in range(0, count, block):
+            size = min(block, count - start)
+            noise = torch.randn_like(posterior.mean.expand(size, -1, -1))
+            logits = self.decode(encoding, posterior.sample(noise).flatten(0, 1), stochastic=True)
+            yield logits.reshape(size, -1, *logits.shape[1:])
+
+    def _normalise(self, pictures: Tensor) -> Tensor:
+        return (pictures - self.mean) / self.std
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Put a module into eval mode for a while; each part gets its own mode back."""
+    modes = [(m, m.training) for m in module.modules() if m.training]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode

@@ -1,0 +1,117 @@
+"""The Bayesian decoder P(y given x, z): features and a latent variable to logits, by dropout a distribution.
+
+What depends neither on z nor on dropout is computed once for a picture (`prepare`), however many samples are
+drawn from it (`forward`). That reaches far: the convolutions that z and the features enter side by side are
+linear, so that conv([f, z]) = conv_f(f) + conv_z(z), and only the second, narrow term is repeated.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from smokescope.models.attention import RCAB
+from smokescope.models.dense_aspp import DenseASPP
+
+Injection = Literal["full", "light"]
+
+
+class LatentReduction(nn.Module):
+    """Brings z into f4 and reduces the result, in two terms that add up.
+
+    "full" is the paper's: z is tiled to f4's size, concatenated, taken by a 3x3 convolution to f4' with f4's
+    channels (38 M weights for ResNet-50), then by another to `outputs`. "light" leaves f4' out: one 3x3
+    convolution takes f4 and z to `outputs` (0.6 M).
+
+    Args:
+        channels: of f4.
+        latent: dimensions of z.
+        outputs: channels of the result.
+        injection: "full" or "light".
+    """
+
+    def __init__(self, channels: int, latent: int, outputs: int, injection: Injection) -> None:
+        super().__init__()
+        self.channels = channels
+        inner = channels if injection == "full" else outputs
+        self.inject = nn.Conv2d(channels + latent, inner, 3, padding=1)
+        self.reduce = nn.Conv2d(inner, outputs, 3, padding=1) if injection == "full" else None
+
+    def features(self, f4: Tensor) -> Tensor:
+        """The term of f4 [N, channels, h, w], with every bias: [N, outputs, h, w]."""
+        weight = self.inject.weight[:, : self.channels]
+        x = functional.conv2d(f4, weight, self.inject.bias, padding=1)
+        return x if self.reduce is None else self.reduce(x)
+
+    def latent(self, z: Tensor, size: Sequence[int]) -> Tensor:
+        """The term of z [N, latent], without any bias: [N, outputs, h, w]."""
+        tiled = z[:, :, None, None].expand(-1, -1, *size)
+        x = functional.conv2d(tiled, self.inject.weight[:, self.channels :], padding=1)
+        return x if self.reduce is None else functional.conv2d(x, self.reduce.weight, padding=1)
+
+
+class BayesianDecoder(nn.Module):
+    """Reduced features, dropout, channel attention, and DenseASPP to one logit map at the finest stride.
+
+    The paper gives the modules and their order; that features are fused at f1's size, after bilinear
+    upsampling, and that the convolutions before dropout have neither norm nor activation is decided here.
+
+    Args:
+        channels: of f1..f4.
+        latent: dimensions of z.
+        width: channels each feature is reduced to.
+        dropout: share of what is dropped.
+        dropout_unit: "element" (the paper's) or "channel".
+        injection: how z enters, see LatentReduction.
+        bottleneck: of DenseASPP.
+        growth: of DenseASPP.
+    """
+
+    def __init__(
+        self,
+        channels: Sequence[int],
+        latent: int = 8,
+        width: int = 32,
+        dropout: float = 0.3,
+        dropout_unit: Literal["element", "channel"] = "element",
+        injection: Injection = "full",
+        bottleneck: int = 64,
+        growth: int = 32,
+    ) -> None:
+        super().__init__()
+        self.dropout, self.dropout_unit = dropout, dropout_unit
+        self.reduce = nn.ModuleList(nn.Conv2d(c, width, 3, padding=1) for c in channels[:-1])
+        self.reduce_latent = LatentReduction(channels[-1], latent, width, injection)
+        self.attention = nn.ModuleList(RCAB(width) for _ in channels)
+        self.context = DenseASPP(width * len(channels), bottleneck, growth)
+        self.head = nn.Conv2d(self.context.outputs, 1, 3, padding=1)
+
+    def prepare(self, features: Sequence[Tensor]) -> list[Tensor]:
+        """Reduce f1..f4 [N, C_k, h_k, w_k] to what all samples share, [N, width, h_k, w_k] each."""
+        reduced = [conv(f) for conv, f in zip(self.reduce, features[:-1], strict=True)]
+        return [*reduced, self.reduce_latent.features(features[-1])]
+
+    def forward(self, shared: Sequence[Tensor], z: Tensor, stochastic: bool) -> Tensor:
+        """Decode one sample of each picture.
+
+        Args:
+            shared: of `prepare`, for N pictures.
+            z: latent variables [N * B, latent]; sample b of picture n at b * N + n.
+            stochastic: whether dropout acts. The caller says so, rather than the module's mode: thereby
+                sampling needs no switching of modes, and threads do not disturb each other.
+
+        Returns:
+            Logits [N * B, 1, h_1, w_1].
+        """
+        repeats = z.shape[0] // shared[0].shape[0]
+        maps = [s if repeats == 1 else s.repeat(repeats, 1, 1, 1) for s in shared]
+        maps[-1] = maps[-1] + self.reduce_latent.latent(z, maps[-1].shape[-2:])
+        drop = functional.dropout2d if self.dropout_unit == "channel" else functional.dropout
+        maps = [drop(m, self.dropout, training=stochastic) for m in maps]  # s_1..s_4
+        maps = [attend(m) for attend, m in zip(self.attention, maps, strict=True)]
+        size = maps[0].shape[-2:]
+        fused = [functional.interpolate(m, size=size, mode="bilinear", align_corners=False) for m in maps[1:]]
+        logits: Tensor = self.head(self.context(torch.cat((maps[0], *fused), 1)))
+        return logits

@@ -1,0 +1,64 @@
+"""All that is needed to build a model, as data: it travels in a checkpoint's metadata and in YAML."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Literal, Self
+
+from smokescope.models.decoder import Injection
+from smokescope.models.resnet import Stride
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """Settings of the Bayesian latent variable model; the defaults are the paper's.
+
+    Attributes:
+        encoder_stride: where ResNet-50 strides, as its weights were trained.
+        encoder_layers: bottlenecks a stage; (3, 4, 6, 3) is ResNet-50.
+        encoder_width: channels of its stem.
+        latent: dimensions of z.
+        inference_width: channels of the inference net's first convolution.
+        injection: how z enters the decoder: the paper's "full", or "light" at a sixtieth of the weights.
+        decoder_width: channels each feature is reduced to.
+        dropout: share of the reduced features that dropout drops.
+        dropout_unit: "element" or "channel".
+        aspp_bottleneck: channels before each dilated convolution.
+        aspp_growth: channels that each of them adds.
+        uncertainty_width: channels of the uncertainty net's first convolution.
+        mean: of each colour, subtracted from pictures in [0, 1].
+        std: of each colour, by which the difference is divided.
+    """
+
+    encoder_stride: Stride = "v1"
+    encoder_layers: tuple[int, int, int, int] = (3, 4, 6, 3)
+    encoder_width: int = 64
+    latent: int = 8
+    inference_width: int = 32
+    injection: Injection = "full"
+    decoder_width: int = 32
+    dropout: float = 0.3
+    dropout_unit: Literal["element", "channel"] = "element"
+    aspp_bottleneck: int = 64
+    aspp_growth: int = 32
+    uncertainty_width: int = 16
+    mean: tuple[float, float, float] = IMAGENET_MEAN
+    std: tuple[float, float, float] = IMAGENET_STD
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, fit for JSON and YAML."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, object]) -> Self:
+        """Inverse of `to_dict`; a name that is no setting is an error, since it would silently do nothing."""
+        unknown = sorted(set(values) - {f.name for f in fields(cls)})
+        if unknown:
+            raise ValueError(f"unknown model settings: {', '.join(unknown)}")
+        plain = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        return cls(**plain)  # type: ignore[arg-type]  # a wrong type fails where the value is used
+
+
+PAPER = ModelSettings()
+DEFAULT = ModelSettings(injection="light", inference_width=16)

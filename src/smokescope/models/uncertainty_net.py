@@ -1,0 +1,92 @@
+"""The uncertainty network: total and aleatoric uncertainty in one pass, without sampling (Eq. 6).
+
+>>> total, aleatoric = UncertaintyNet()(torch.rand(2, 3, 480, 480), torch.rand(2, 1, 480, 480))
+>>> total.shape
+torch.Size([2, 1, 480, 480])
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from smokescope.precision import at_least_float32
+from smokescope.uncertainty import LN2
+
+
+class UncertaintyNet(nn.Module):
+    """A shared encoder of five convolutions and two decoders of three, one for each uncertainty.
+
+    The paper gives the layers, batch norm and leaky ReLU on all but the last of each decoder, and the input:
+    picture and prediction. Channels, strides and skips are decided here (0.8 GMAC at 480 x 480), and so is
+    the form of the output: total = ln 2 * sigmoid(a), aleatoric = total * sigmoid(b), which keeps
+    0 <= aleatoric <= total <= ln 2 whatever the weights.
+
+    Args:
+        width: channels of the first convolution.
+    """
+
+    def __init__(self, width: int = 16) -> None:
+        super().__init__()
+        w = width
+        self.encoder = nn.ModuleList(
+            (
+                _layer(4, w, 2),  # stride 2
+                _layer(w, 2 * w, 2),  # stride 4
+                _layer(2 * w, 4 * w, 2),  # stride 8
+                _layer(4 * w, 6 * w, 2),  # stride 16
+                _layer(6 * w, 6 * w, 1),
+            )
+        )
+        self.total = _Decoder(w)
+        self.aleatoric = _Decoder(w)
+
+    def forward(self, x: Tensor, probability: Tensor) -> tuple[Tensor, Tensor]:
+        """Estimate total and aleatoric uncertainty, [N, 1, H, W] each, in nats.
+
+        Args:
+            x: normalised pictures [N, 3, H, W].
+            probability: of smoke in the deterministic pass [N, 1, H, W]. No gradient flows back through it:
+                this network observes the other and must not bend it.
+        """
+        y = torch.cat((x, probability.detach()), 1)
+        features = []
+        for layer in self.encoder:
+            y = layer(y)
+            features.append(y)
+        _, fine, middle, _, coarse = features
+        a, b = self.total(fine, middle, coarse), self.aleatoric(fine, middle, coarse)
+        maps = functional.interpolate(
+            torch.cat((a, b), 1), x.shape[-2:], mode="bilinear", align_corners=False
+        )
+        # halves would round a total near ln 2 above it
+        maps = torch.sigmoid(at_least_float32(maps))
+        total = LN2 * maps[:, :1]
+        return total, total * maps[:, 1:]
+
+
+class _Decoder(nn.Module):
+    """From stride 16 to one map at stride 4, with what the encoder saw there."""
+
+    def __init__(self, w: int) -> None:
+        super().__init__()
+        self.coarse = _layer((6 + 4) * w, 3 * w // 2, 1)
+        self.middle = _layer(3 * w // 2 + 2 * w, w, 1)
+        self.head = nn.Conv2d(w, 1, 3, padding=1)
+
+    def forward(self, fine: Tensor, middle: Tensor, coarse: Tensor) -> Tensor:
+        y = self.coarse(torch.cat((_resize_like(coarse, middle), middle), 1))
+        y = self.middle(torch.cat((_resize_like(y, fine), fine), 1))
+        result: Tensor = self.head(y)
+        return result
+
+
+def _layer(inputs: int, outputs: int, stride: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False),
+        nn.BatchNorm2d(outputs),
+        nn.LeakyReLU(0.2, inplace=True),
+    )
+
+
+def _resize_like(x: Tensor, other: Tensor) -> Tensor:
+    return functional.interpolate(x, other.shape[-2:], mode="bilinear", align_corners=False)

@@ -1,0 +1,89 @@
+"""What a set of stochastic predictions says about its own doubt (Eq. 3, Eq. 5 and the definitions below it).
+
+For samples p_b of the probability of smoke, b = 1..B, with H the binary entropy in nats:
+
+    total      U_p = H(mean of p_b)
+    aleatoric  U_a = mean of H(p_b)
+    epistemic  U_e = U_p - U_a, at or above 0 by Jensen's inequality
+
+    >>> decompose(torch.randn(8, 2, 1, 48, 64)).total.shape
+    torch.Size([2, 1, 48, 64])
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from smokescope.precision import at_least_float32
+
+LN2 = math.log(2)  # the largest binary entropy
+
+
+def binary_entropy(logits: Tensor) -> Tensor:
+    """Entropy in nats of a coin whose side has probability sigmoid(logits); any shape, both terms.
+
+    H = log(1 + e^-a) + a * sigmoid(-a) with a = |logits|: no cancellation, and 0 where a is large. Halves are
+    computed in float32.
+    """
+    magnitude = at_least_float32(logits).abs()
+    return functional.softplus(-magnitude) + magnitude * torch.sigmoid(-magnitude)
+
+
+class Decomposition(NamedTuple):
+    """Mean prediction and its three uncertainties in [0, ln 2], each of a sample's shape."""
+
+    probability: Tensor
+    total: Tensor
+    aleatoric: Tensor
+    epistemic: Tensor
+
+
+class Decomposer:
+    """Streaming decomposition: samples come in as they are drawn, only two sums are kept.
+
+    Fifty samples of a picture need no more memory than one.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._probability: Tensor | None = None
+        self._entropy: Tensor | None = None
+
+    def update(self, logits: Tensor) -> None:
+        """Take in samples [B, ...] of the logits."""
+        logits = at_least_float32(logits)
+        probability, entropy = torch.sigmoid(logits).sum(0), binary_entropy(logits).sum(0)
+        if self._probability is None or self._entropy is None:
+            self._probability, self._entropy = probability, entropy
+        else:
+            self._probability = self._probability + probability
+            self._entropy = self._entropy + entropy
+        self._count += logits.shape[0]
+
+    def compute(self) -> Decomposition:
+        """Decompose what has come in so far; at least one sample."""
+        if self._probability is None or self._entropy is None:
+            raise ValueError("no sample has come in: nothing to decompose")
+        mean = (self._probability / self._count).clamp(0, 1)
+        total = _entropy_of_probability(mean)
+        # rounding alone can push the mean entropy above the entropy of the mean
+        aleatoric = (self._entropy / self._count).minimum(total)
+        return Decomposition(mean, total, aleatoric, total - aleatoric)
+
+
+def decompose(samples: Tensor | Iterable[Tensor]) -> Decomposition:
+    """Decompose samples [B, ...] of the logits, or an iterable of such blocks taken in one by one."""
+    decomposer = Decomposer()
+    for block in (samples,) if isinstance(samples, Tensor) else samples:
+        decomposer.update(block)
+    return decomposer.compute()
+
+
+def _entropy_of_probability(p: Tensor) -> Tensor:
+    """Binary entropy of probabilities in [0, 1], 0 at both ends, never above ln 2."""
+    negative: Tensor = torch.xlogy(p, p) + torch.special.xlog1py(1 - p, -p)
+    return -negative.clamp(min=-LN2, max=0)

@@ -1,0 +1,214 @@
+"""The composed model: sampling, sampling-free prediction, the paper's and the default setting."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from smokescope.models.bvm import SmokeBVM, evaluating
+from smokescope.models.settings import DEFAULT, PAPER, ModelSettings
+from smokescope.uncertainty import decompose
+from tests.models.base import ModelTester
+
+SMALL = {
+    "encoder_layers": [1, 1, 1, 1],
+    "encoder_width": 4,
+    "inference_width": 4,
+    "uncertainty_width": 4,
+    "aspp_bottleneck": 8,
+    "aspp_growth": 4,
+}
+
+
+def shrunk(settings: ModelSettings) -> ModelSettings:
+    """The same model, with fewer channels."""
+    return ModelSettings.from_dict({**settings.to_dict(), **SMALL})
+
+
+class BVMTester(ModelTester):
+    settings: ModelSettings
+
+    def build(self) -> nn.Module:
+        return SmokeBVM(shrunk(self.settings))
+
+    def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
+        return (torch.rand(batch, 3, height, width),)
+
+    def check_shapes(self, outputs: list[Tensor], batch: int, height: int, width: int) -> None:
+        assert [tuple(x.shape) for x in outputs] == 3 * [(batch, 1, height, width)]
+
+    def test_forward_and_backward_reach_every_parameter(self, model: nn.Module) -> None:
+        """Training draws z and dropout; the log-variance is reached by the noise alone."""
+        assert isinstance(model, SmokeBVM)
+        pictures = torch.rand(2, 3, 64, 64)
+        encoding = model.encode(pictures)
+        z = encoding.posterior.sample(torch.randn(2, 8))
+        logits = model.decode(encoding, z, stochastic=True)
+        total, aleatoric = model.estimate_uncertainty(pictures, logits)
+        (logits.square().sum() + total.sum() + aleatoric.sum()).backward()
+        dead = [n for n, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()]
+        assert not dead
+
+    def test_mc_is_not_deterministic(self, model: nn.Module) -> None:
+        assert isinstance(model, SmokeBVM)
+        model.eval()
+        x = torch.rand(1, 3, 48, 48)
+        assert not torch.equal(model.sample(x, 2).probability, model.sample(x, 2).probability)
+        torch.manual_seed(5)
+        first = model.sample(x, 3)
+        torch.manual_seed(5)
+        for again, before in zip(model.sample(x, 3), first, strict=True):
+            assert torch.equal(again, before)
+
+
+class TestPaper(BVMTester):
+    settings = PAPER
+
+
+class TestDefault(BVMTester):
+    settings = DEFAULT
+
+
+@pytest.fixture
+def model() -> SmokeBVM:
+    torch.manual_seed(0)
+    model = SmokeBVM(shrunk(PAPER))
+    for _ in range(3):  # statistics of batch norm differ from those of any one batch
+        model.encode(torch.rand(4, 3, 64, 64))
+    return model
+
+
+def count_calls(module: nn.Module) -> Callable[[], int]:
+    calls: list[None] = []
+    module.register_forward_hook(lambda *_: calls.append(None))
+    return lambda: len(calls)
+
+
+def test_sampling_runs_the_encoder_once_and_the_decoder_in_blocks(model: SmokeBVM) -> None:
+    encoder, inference, decoder = map(count_calls, (model.encoder, model.inference, model.decoder))
+    result = model.sample(torch.rand(2, 3, 40, 56), 20, block=8)
+    assert (encoder(), inference(), decoder()) == (1, 1, 3)
+    assert all(map_.shape == (2, 1, 40, 56) for map_ in result)
+
+
+def test_what_a_sample_repeats_is_small() -> None:
+    """B samples cost one encoder and B stochastic decoders; the paper's z injection is not repeated."""
+    model = SmokeBVM(PAPER).eval()
+    x = torch.rand(1, 3, 96, 96)
+
+    def cost(count: int) -> int:
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            model.sample(x, count)
+        return counter.get_total_flops()
+
+    one, two = cost(1), cost(2)
+    assert two - one < 0.15 * one
+
+
+def test_batched_samples_are_those_of_one_at_a_time(model: SmokeBVM) -> None:
+    """Sample b of picture n stands at [b, n]: decoded alone, it is the same."""
+    model.eval()
+    model.decoder.dropout = 0.0
+    encoding = model.encode(torch.rand(2, 3, 40, 40))
+    z = torch.randn(3, 2, 8)
+    together = model.decode(encoding, z.flatten(0, 1), stochastic=True).reshape(3, 2, 1, 40, 40)
+    for b in range(3):
+        alone = model.decode(encoding, z[b], stochastic=True)
+        torch.testing.assert_close(together[b], alone, atol=1e-5, rtol=1e-4)
+
+
+def test_sampling_is_the_decomposition_of_its_blocks(model: SmokeBVM) -> None:
+    model.eval()
+    x = torch.rand(2, 3, 32, 32)
+    torch.manual_seed(1)
+    whole = decompose(torch.cat(list(model.sample_blocks(model.encode(x), 10, block=4))))
+    torch.manual_seed(1)
+    for ours, expected in zip(model.sample(x, 10, block=4), whole, strict=True):
+        torch.testing.assert_close(ours, expected)
+
+
+def test_mc_mode_is_eval_mode_with_dropout_and_z(model: SmokeBVM) -> None:
+    """In training mode too: running statistics, never the batch's, and the mode is given back."""
+    x = torch.rand(2, 3, 40, 40)
+    model.train()
+    model.encoder.bn1.eval()  # a part that somebody froze stays frozen
+    before = {name: value.clone() for name, value in model.named_buffers()}
+    torch.manual_seed(3)
+    in_training = model.sample(x, 4)
+    assert all(torch.equal(before[name], value) for name, value in model.named_buffers())
+    assert model.training
+    assert not model.encoder.bn1.training
+    torch.manual_seed(3)
+    for a, b in zip(in_training, model.eval().sample(x, 4), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("source", ["z", "dropout"])
+def test_either_source_of_doubt_alone_moves_the_samples(model: SmokeBVM, source: str) -> None:
+    model.eval()
+    encoding = model.encode(torch.rand(1, 3, 40, 40))
+    if source == "z":
+        model.decoder.dropout = 0.0
+    else:
+        encoding.posterior.log_variance.fill_(-200)
+    with torch.no_grad():
+        samples = torch.cat(list(model.sample_blocks(encoding, 6)))
+    assert samples.std(0).mean() > 1e-4
+
+
+def test_sampling_free_prediction_uses_the_mean_and_no_dropout(model: SmokeBVM) -> None:
+    model.eval()
+    x = torch.rand(1, 3, 40, 40)
+    encoding = model.encode(x)
+    logits = model.decode(encoding, encoding.posterior.mean, stochastic=False)
+    prediction = model(x)
+    assert torch.equal(prediction.logits, logits)
+    torch.testing.assert_close(prediction.probability, torch.sigmoid(logits))
+    torch.testing.assert_close(prediction.epistemic, prediction.total - prediction.aleatoric)
+    assert prediction.epistemic.min() >= 0
+
+
+def test_normalises_inside(model: SmokeBVM) -> None:
+    seen: list[Tensor] = []
+    model.encoder.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    x = torch.rand(1, 3, 33, 34)
+    model.eval()(x)
+    mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
+    torch.testing.assert_close(seen[0], (x - mean.view(1, 3, 1, 1)) / std.view(1, 3, 1, 1))
+
+
+def test_paper_to_the_letter_and_default_within_its_limit() -> None:
+    with torch.device("meta"):
+        paper, default = SmokeBVM(PAPER), SmokeBVM(DEFAULT)
+    assert (PAPER.latent, PAPER.dropout, PAPER.decoder_width, PAPER.injection) == (8, 0.3, 32, "full")
+    assert paper.decoder.reduce_latent.inject.weight.shape == (2048, 2048 + 8, 3, 3)
+    assert default.decoder.reduce_latent.inject.weight.shape == (32, 2048 + 8, 3, 3)
+    assert sum(p.numel() for p in default.parameters()) <= 31_000_000
+
+
+def test_settings_travel_as_plain_values() -> None:
+    settings = shrunk(DEFAULT)
+    assert ModelSettings.from_dict(settings.to_dict()) == settings
+    with pytest.raises(ValueError, match="dropuot"):
+        ModelSettings.from_dict({"dropuot": 0.5})
+
+
+@pytest.mark.parametrize(("count", "block"), [(0, 8), (4, 0)])
+def test_no_samples_is_an_error(model: SmokeBVM, count: int, block: int) -> None:
+    with pytest.raises(ValueError, match="at least one sample"):
+        model.sample(torch.rand(1, 3, 32, 32), count, block)
+
+
+def test_evaluating_gives_modes_back_also_after_an_error(model: SmokeBVM) -> None:
+    model.train()
+
+    def fail() -> None:
+        with evaluating(model):
+            assert not model.decoder.training
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail()
+    assert all(m.training for m in model.modules())

@@ -1,0 +1,235 @@
+"""Every network through the base tester, and what is particular to each."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from smokescope.models.attention import RCAB, ChannelAttention
+from smokescope.models.decoder import BayesianDecoder, LatentReduction
+from smokescope.models.dense_aspp import DenseASPP
+from smokescope.models.inference_net import LOG_VARIANCE_BOUND, InferenceNet, Posterior
+from smokescope.models.resnet import Encoder, ResNet
+from smokescope.models.uncertainty_net import UncertaintyNet
+from smokescope.uncertainty import LN2
+from tests.models.base import ModelTester
+
+
+def half(n: int, times: int = 1) -> int:
+    return -(-n // 2**times)
+
+
+class TestResNet(ModelTester):
+    def build(self) -> nn.Module:
+        return ResNet("v1", (1, 2, 1, 1), width=4)
+
+    def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
+        return (torch.rand(batch, 3, height, width),)
+
+    def check_shapes(self, outputs: list[Tensor], batch: int, height: int, width: int) -> None:
+        expected = [(batch, 4 * 2**i * 4, half(height, i + 2), half(width, i + 2)) for i in range(4)]
+        assert [tuple(x.shape) for x in outputs] == expected
+
+    def test_is_an_encoder(self, model: nn.Module) -> None:
+        assert isinstance(model, Encoder)
+
+    def test_resnet_50_has_torchvisions_names_and_size(self) -> None:
+        with torch.device("meta"):
+            encoder = ResNet()
+        names = dict(encoder.named_parameters())
+        assert sum(p.numel() for p in names.values()) == 25_557_032 - 2_049_000  # torchvision's, less its fc
+        assert encoder.channels == (256, 512, 1024, 2048)
+        assert names["layer2.0.downsample.0.weight"].shape == (512, 256, 1, 1)
+        assert names["layer4.2.bn3.bias"].shape == (2048,)
+
+    @pytest.mark.parametrize(("stride", "steps"), [("v1", (2, 1)), ("v1.5", (1, 2))])
+    def test_strides_where_its_version_does(self, stride: str, steps: tuple[int, int]) -> None:
+        block = ResNet("v1" if stride == "v1" else "v1.5", (1, 1, 1, 1), width=4).layer3[0]
+        assert isinstance(block.conv1, nn.Conv2d)
+        assert isinstance(block.conv2, nn.Conv2d)
+        assert (block.conv1.stride[0], block.conv2.stride[0]) == steps
+
+    def test_v1_and_v15_differ_with_the_same_weights(self) -> None:
+        v1, v15 = ResNet("v1", (1, 1, 1, 1), width=4).eval(), ResNet("v1.5", (1, 1, 1, 1), width=4).eval()
+        v15.load_state_dict(v1.state_dict())
+        x = torch.rand(1, 3, 64, 64)
+        first, second = v1(x), v15(x)
+        torch.testing.assert_close(first[0], second[0])
+        assert not torch.allclose(first[1], second[1])
+
+
+class TestInferenceNet(ModelTester):
+    def build(self) -> nn.Module:
+        return InferenceNet(latent=8, width=4)
+
+    def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
+        return (torch.rand(batch, 3, height, width),)
+
+    def check_shapes(self, outputs: list[Tensor], batch: int, height: int, width: int) -> None:
+        assert [tuple(x.shape) for x in outputs] == [(batch, 8), (batch, 8)]
+
+    def test_has_five_4x4_convolutions_of_stride_2(self, model: nn.Module) -> None:
+        convolutions = [m for m in model.modules() if isinstance(m, nn.Conv2d)]
+        assert [(c.kernel_size, c.stride) for c in convolutions] == 5 * [((4, 4), (2, 2))]
+        assert sum(isinstance(m, nn.BatchNorm2d) for m in model.modules()) == 5
+
+    def test_log_variance_stays_bounded(self, model: nn.Module) -> None:
+        posterior = model.eval()(1e6 * torch.randn(2, 3, 64, 64))
+        assert posterior.log_variance.abs().max() <= LOG_VARIANCE_BOUND
+
+    def test_reparameterises(self) -> None:
+        mean, log_variance = torch.tensor([[1.0, -2.0]]), torch.tensor([[0.0, math.log(9.0)]])
+        posterior = Posterior(mean, log_variance)
+        z = posterior.sample(torch.randn(200_000, 1, 2, generator=torch.Generator().manual_seed(0)))
+        torch.testing.assert_close(z.mean(0), mean, atol=0.03, rtol=0)
+        torch.testing.assert_close(z.std(0), torch.tensor([[1.0, 3.0]]), atol=0.03, rtol=0)
+        assert torch.equal(posterior.sample(torch.zeros(1, 2)), mean)
+
+
+class TestUncertaintyNet(ModelTester):
+    def build(self) -> nn.Module:
+        return UncertaintyNet(width=4)
+
+    def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
+        return torch.randn(batch, 3, height, width), torch.rand(batch, 1, height, width)
+
+    def check_shapes(self, outputs: list[Tensor], batch: int, height: int, width: int) -> None:
+        assert [tuple(x.shape) for x in outputs] == 2 * [(batch, 1, height, width)]
+
+    @pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+    def test_is_bounded_and_epistemic_never_negative(
+        self, model: nn.Module, scale: float, dtype: torch.dtype
+    ) -> None:
+        x, p = self.inputs(2, 40, 40)
+        assert isinstance(x, Tensor)
+        assert isinstance(p, Tensor)
+        total, aleatoric = model.to(dtype)((scale * x).to(dtype), p.to(dtype))
+        assert total.dtype == torch.float32
+        assert 0 <= total.min() <= total.max() <= LN2
+        assert aleatoric.min() >= 0
+        assert (total - aleatoric).min() >= 0
+
+    def test_observes_without_bending(self, model: nn.Module) -> None:
+        probability = torch.rand(1, 1, 32, 32, requires_grad=True)
+        total, aleatoric = model(torch.rand(1, 3, 32, 32), probability)
+        (total + aleatoric).sum().backward()
+        assert probability.grad is None
+
+    def test_has_five_and_two_times_three_convolutions_within_a_gmac(self) -> None:
+        model = UncertaintyNet().eval()
+        convolutions = [m for m in model.modules() if isinstance(m, nn.Conv2d)]
+        assert len(convolutions) == 5 + 2 * 3
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            model(torch.rand(1, 3, 480, 480), torch.rand(1, 1, 480, 480))
+        assert counter.get_total_flops() / 2 <= 1e9
+
+    def test_each_head_has_a_plain_last_layer(self, model: nn.Module) -> None:
+        assert isinstance(model, UncertaintyNet)
+        for decoder in (model.total, model.aleatoric):
+            assert isinstance(list(decoder.children())[-1], nn.Conv2d)
+
+
+class TestRCAB(ModelTester):
+    def build(self) -> nn.Module:
+        return RCAB(32)
+
+    def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
+        return (torch.randn(batch, 32, half(height, 2), half(width, 2)),)
+
+    def check_shapes(self, outputs: list[Tensor], batch: int, height: int, width: int) -> None:
+        assert [tuple(x.shape) for x in outputs] == [(batch, 32, half(height, 2), half(width, 2))]
+
+    def test_is_the_published_formula(self, model: nn.Module) -> None:
+        """x + s * F(x), with s = sigmoid(W_U relu(W_D mean(F(x)))) for each channel."""
+        assert isinstance(model, RCAB)
+        x = torch.randn(1, 32, 9, 7)
+        first, _, second, attention = model.body
+        assert isinstance(attention, ChannelAttention)
+        f = second(torch.relu(first(x)))
+        down, up = attention.gate[1], attention.gate[3]
+        gate = torch.sigmoid(up(torch.relu(down(f.mean((2, 3), keepdim=True)))))
+        torch.testing.assert_close(model(x), x + gate * f)
+
+
+class TestDenseASPP(ModelTester):
+    def build(self) -> nn.Module:
+        return DenseASPP(8, bottleneck=6, growth=4)
+
+    def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
+        return (torch.randn(batch, 8, half(height, 2), half(width, 2)),)
+
+    def check_shapes(self, outputs: list[Tensor], batch: int, height: int, width: int) -> None:
+        assert [tuple(x.shape) for x in outputs] == [(batch, 8 + 5 * 4, half(height, 2), half(width, 2))]
+
+    def test_keeps_its_input_and_sees_far(self, model: nn.Module) -> None:
+        """Dense connections: the input passes through; dilations 3 + 6 + 12 + 18 + 24 reach 63 pixels."""
+        model.eval()
+        for parameter in model.parameters():
+            parameter.data.abs_()  # nothing is negative, so that no ReLU hides a path
+        x = torch.rand(1, 8, 1, 160).requires_grad_()
+        out = model(x)
+        assert torch.equal(out[:, :8], x)
+        out[..., 80].sum().backward()
+        assert x.grad is not None
+        reached = x.grad.abs().sum((0, 1, 2)).nonzero().flatten()
+        assert (reached.min().item(), reached.max().item()) == (80 - 63, 80 + 63)
+
+
+class TestDecoder(ModelTester):
+    channels = (8, 16, 24, 32)
+
+    def build(self) -> nn.Module:
+        return BayesianDecoder(self.channels, width=8, bottleneck=8, growth=4)
+
+    def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
+        shared = [torch.randn(batch, 8, half(height, i), half(width, i)) for i in range(2, 6)]
+        return shared, torch.randn(batch, 8), False
+
+    def check_shapes(self, outputs: list[Tensor], batch: int, height: int, width: int) -> None:
+        assert [tuple(x.shape) for x in outputs] == [(batch, 1, half(height, 2), half(width, 2))]
+
+    def test_forward_and_backward_reach_every_parameter(self, model: nn.Module) -> None:
+        assert isinstance(model, BayesianDecoder)
+        features = [torch.randn(2, c, 16 // 2**i, 16 // 2**i) for i, c in enumerate(self.channels)]
+        model(model.prepare(features), torch.randn(2, 8), True).square().sum().backward()
+        assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+    @pytest.mark.parametrize("unit", ["element", "channel"])
+    def test_dropout_drops_elements_or_channels_as_asked(
+        self, unit: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        dropped: list[Tensor] = []
+        name = "dropout" if unit == "element" else "dropout2d"
+        drop = getattr(functional, name)
+
+        def spy(x: Tensor, p: float, training: bool) -> Tensor:
+            assert p == 0.3
+            dropped.append(drop(torch.ones_like(x), p, training))
+            return drop(x, p, training)
+
+        monkeypatch.setattr(functional, name, spy)
+        model = BayesianDecoder(self.channels, dropout_unit="element" if unit == "element" else "channel")
+        torch.manual_seed(0)
+        shared = [torch.randn(2, 32, 20, 20) for _ in range(4)]
+        model.eval()(shared, torch.randn(2, 8), True)
+        assert len(dropped) == 4
+        zeros = torch.stack(dropped) == 0
+        assert zeros.float().mean() == pytest.approx(0.3, abs=0.1 if unit == "channel" else 0.01)
+        whole_channels = zeros.all((-2, -1)) | (~zeros).all((-2, -1))
+        assert whole_channels.all() == (unit == "channel")
+
+
+@pytest.mark.parametrize("injection", ["full", "light"])
+def test_the_two_terms_of_the_latent_reduction_are_the_papers_concatenation(injection: str) -> None:
+    torch.manual_seed(0)
+    module = LatentReduction(12, 8, 6, "full" if injection == "full" else "light").double()
+    f4, z = torch.randn(3, 12, 5, 7).double(), torch.randn(3, 8).double()
+    tiled = torch.cat((f4, z[:, :, None, None].expand(-1, -1, 5, 7)), 1)
+    expected = module.inject(tiled)
+    if module.reduce is not None:
+        expected = module.reduce(expected)
+    torch.testing.assert_close(module.features(f4) + module.latent(z, (5, 7)), expected)
