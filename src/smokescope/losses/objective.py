@@ -1,0 +1,121 @@
+"""The whole objective of the Bayesian latent variable model (Eq. 11).
+
+    L_gen = structure + KL + lambda_1 * transmission + lambda_2 * calibrated entropy
+
+The uncertainty net has its own loss, Eq. 6, and its own optimiser; see consistency.py.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from smokescope.losses.entropy import calibrated_entropy_loss, entropy_loss
+from smokescope.losses.kl import kl_loss
+from smokescope.losses.structure import structure_loss
+from smokescope.losses.transmission import transmission_loss
+from smokescope.precision import at_least_float32
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveSettings:
+    """Weights and settings of the objective; the defaults are the paper's.
+
+    Attributes:
+        kl: weight of the KL divergence.
+        transmission: lambda_1.
+        entropy: weight of the plain entropy loss, the ablation's third row.
+        calibrated_entropy: lambda_2.
+        temperature_scale: of the calibrated entropy's temperature.
+        window: side of the transmission loss's window.
+        sigma_p: its bandwidth of distance.
+        sigma_t: its bandwidth of transmission.
+        shrink: by which its maps are averaged first.
+    """
+
+    kl: float = 1.0
+    transmission: float = 0.3
+    entropy: float = 0.0
+    calibrated_entropy: float = 0.01
+    temperature_scale: float = 1.0
+    window: int = 5
+    sigma_p: float = 3.0
+    sigma_t: float = 0.1
+    shrink: int = 4
+
+
+class Terms(NamedTuple):
+    """The objective and its terms, unweighted, as scalars; a term of weight 0 is 0 and was not computed."""
+
+    total: Tensor
+    structure: Tensor
+    kl: Tensor
+    transmission: Tensor
+    entropy: Tensor
+    calibrated_entropy: Tensor
+
+
+def objective(
+    logits: Tensor,
+    mask: Tensor,
+    mean: Tensor,
+    log_variance: Tensor,
+    transmission: Tensor,
+    total_uncertainty: Tensor,
+    settings: ObjectiveSettings,
+) -> Terms:
+    """Eq. 11 for a batch.
+
+    Args:
+        logits: one stochastic prediction of each picture [N, 1, H, W].
+        mask: ground truth in [0, 1], [N, 1, H, W].
+        mean: of the posterior of z [N, latent].
+        log_variance: of the posterior of z [N, latent].
+        transmission: T of the pictures [N, 1, H, W].
+        total_uncertainty: the uncertainty net's U_p [N, 1, H, W].
+        settings: weights.
+    """
+    logits, s = at_least_float32(logits), settings
+    nothing = torch.zeros((), dtype=logits.dtype, device=logits.device)
+    structure = structure_loss(logits, mask)
+    kl = kl_loss(mean, log_variance) if s.kl else nothing
+    coherence = (
+        transmission_loss(logits.sigmoid(), transmission, s.window, s.sigma_p, s.sigma_t, s.shrink)
+        if s.transmission
+        else nothing
+    )
+    plain = entropy_loss(logits) if s.entropy else nothing
+    calibrated = (
+        calibrated_entropy_loss(logits, total_uncertainty, s.temperature_scale)
+        if s.calibrated_entropy
+        else nothing
+    )
+    total = (
+        structure
+        + s.kl * kl
+        + s.transmission * coherence
+        + s.entropy * plain
+        + s.calibrated_entropy * calibrated
+    )
+    return Terms(total, structure, kl, coherence, plain, calibrated)
+
+
+class Objective(nn.Module):
+    """Module of `objective`."""
+
+    def __init__(self, settings: ObjectiveSettings | None = None) -> None:
+        super().__init__()
+        self.settings = settings or ObjectiveSettings()
+
+    def forward(
+        self,
+        logits: Tensor,
+        mask: Tensor,
+        mean: Tensor,
+        log_variance: Tensor,
+        transmission: Tensor,
+        total_uncertainty: Tensor,
+    ) -> Terms:
+        """Call `objective`."""
+        return objective(logits, mask, mean, log_variance, transmission, total_uncertainty, self.settings)
