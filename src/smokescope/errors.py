@@ -2,4 +2,4 @@
 
 
 class SmokescopeError(Exception):
-    """Bad input: one sentence for a person, naming the file and what to do. The CLI prints it, exit code 2."""
+    """Bad input: one sentence for a person: which file, and what to do. The CLI prints it, exit code 2."""

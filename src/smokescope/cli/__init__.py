@@ -1,6 +1,59 @@
-"""The command line: one thin module a verb."""
+"""The command line: one thin module a verb.
+
+Verbs import what is heavy (torch above all) inside their function, so that `--help` answers at once.
+"""
+
+import io
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from smokescope import __version__
+from smokescope.cli import convert, info, transmission
+from smokescope.cli.console import complain
+from smokescope.errors import SmokescopeError
+
+app = typer.Typer(
+    name="smokescope",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: quick, and the same in a terminal and in a pipe
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(transmission.transmission)
+app.command()(convert.convert)
+app.command()(info.info)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"smokescope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def smokescope(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Say the version and leave."),
+    ] = False,
+) -> None:
+    """See smoke, and how sure to be.
+
+    Exit codes: 0 all is well; 1 some of many inputs failed; 2 bad input or usage, nothing was done.
+    """
 
 
 def main() -> None:
-    """Entry point of the `smokescope` command."""
-    raise SystemExit("not yet")
+    """Entry point of the `smokescope` command: bad input becomes one sentence, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # file names may hold what a terminal cannot show
+    logging.getLogger("PIL").addHandler(logging.NullHandler())  # the sentence is ours to say
+    try:
+        app()  # typer sees to bad usage (exit code 2), Ctrl-C (130) and readers that go away (1), all quietly
+    except SmokescopeError as error:
+        complain(error)
+        sys.exit(2)

@@ -1,0 +1,86 @@
+"""What every verb shares: complaints, and working through many inputs."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from smokescope.errors import SmokescopeError
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How working through many inputs went."""
+
+    done: int
+    failed: int
+
+    @property
+    def exit_code(self) -> int:
+        """0 if all went well, 1 if some did, 2 if none did."""
+        if self.failed == 0:
+            return 0
+        return 1 if self.done else 2
+
+
+def printable(text: str) -> str:
+    """Show line breaks and terminal codes, which file names and metadata may hold, and do not obey them."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def complain(error: SmokescopeError) -> None:
+    """Print an error as one line on stderr."""
+    print(f"smokescope: {printable(str(error))}", file=sys.stderr)
+
+
+def work_through(
+    items: Sequence[Item],
+    work: Callable[[Item], None],
+    *,
+    label: str,
+    problems: Sequence[SmokescopeError] = (),
+) -> Outcome:
+    """Do the same with each of many inputs; what fails is reported, and the rest goes on.
+
+    A terminal shows a bar with the rate and the time left; a pipe sees complaints only.
+
+    Args:
+        items: The inputs.
+        work: What to do with one. A `SmokescopeError` counts as that input's failure.
+        label: What is being done, before the bar.
+        problems: Inputs that failed before any work; they are reported first and counted.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    for problem in problems:
+        complain(problem)
+    failed = len(problems)
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    # transient: the bar goes away when done. While it is shown, rich lifts lines of stderr above it.
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=len(items), rate="")
+        for item in items:
+            try:
+                work(item)
+            except SmokescopeError as error:
+                complain(error)
+                failed += 1
+            progress.update(task, advance=1, rate=_rate(progress.tasks[task].speed))
+    return Outcome(done=len(items) + len(problems) - failed, failed=failed)
+
+
+def _rate(speed: float | None) -> str:
+    if not speed:
+        return ""
+    return f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each"

@@ -1,0 +1,97 @@
+"""`smokescope info`: versions, devices, what is embedded, and what a weights file says of itself."""
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from smokescope import __version__
+from smokescope.cli.console import printable
+
+PACKAGES = ("torch", "numpy", "pillow", "safetensors", "torchmetrics", "opencv-python-headless")
+
+Section = dict[str, str | int | list[str] | dict[str, str]]
+
+
+def info(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="A safetensors file to describe too.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+) -> None:
+    """Say what is here: versions, devices, weights."""
+    sections: dict[str, Section] = {
+        "versions": _versions(),
+        "devices": _devices(),
+        "embedded": {"weights": "none in this version"},
+    }
+    if file is not None:
+        sections["file"] = _describe(file)
+    typer.echo(json.dumps(sections, indent=2) if as_json else _as_table(sections))
+
+
+def _versions() -> Section:
+    versions: Section = {"smokescope": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:  # another distribution of the same library
+            versions[package] = "unknown"
+    return versions
+
+
+def _devices() -> Section:
+    import torch
+
+    from smokescope.cli.devices import devices
+
+    found: Section = {}
+    for name in devices():
+        if name.startswith("cuda"):
+            found[name] = torch.cuda.get_device_name(name)
+        elif name == "mps":
+            found[name] = "Apple GPU"
+        else:
+            found[name] = f"{platform.machine()}, {torch.get_num_threads()} threads"
+    return found
+
+
+def _describe(file: Path) -> Section:
+    from smokescope.checkpoints.files import summarise
+
+    summary = summarise(file)
+    return {
+        "path": str(file),
+        "bytes": summary.bytes,
+        "tensors": summary.tensors,
+        "parameters": summary.parameters,
+        "dtypes": summary.dtypes,
+        "metadata": summary.metadata,
+    }
+
+
+def _as_table(sections: dict[str, Section]) -> str:
+    width = max(len(key) for section in sections.values() for key in section)
+    blocks = []
+    for title, section in sections.items():
+        lines = [title]
+        for key, value in section.items():
+            first, *rest = _as_lines(value) or ["none"]
+            lines += [f"  {key:<{width}}  {first}", *(f"  {'':<{width}}  {line}" for line in rest)]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _as_lines(value: str | int | list[str] | dict[str, str]) -> list[str]:
+    match value:
+        case int():
+            return [f"{value:,}"]
+        case list():
+            return [", ".join(value)]
+        case dict():
+            return [printable(f"{key}: {text}") for key, text in value.items()]
+        case str():
+            return [printable(value)]

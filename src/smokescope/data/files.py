@@ -1,0 +1,110 @@
+"""Opening what somebody named, and writing results that are there whole or not at all."""
+
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import BinaryIO
+
+from smokescope.errors import SmokescopeError
+
+
+def plain_reason(error: OSError) -> str:
+    """What the operating system says, as the end of a sentence: "no space left on device"."""
+    return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+def open_input(path: Path) -> BinaryIO:
+    """Open an ordinary file for reading.
+
+    Raises:
+        SmokescopeError: The file is missing, a folder, a device or pipe, empty, or may not be read.
+    """
+    try:
+        status = path.stat()
+        if S_ISDIR(status.st_mode):
+            raise SmokescopeError(f"{path} is a folder where a file is needed")
+        if not S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+            raise SmokescopeError(f"{path} is a device or a pipe, not an ordinary file")
+        if status.st_size == 0:
+            raise SmokescopeError(f"{path} is empty")
+        return path.open("rb")
+    except FileNotFoundError:
+        raise SmokescopeError(f"{path} does not exist") from None
+    except OSError as error:
+        raise SmokescopeError(f"{path} cannot be read: {plain_reason(error)}") from error
+
+
+def prepare_folder(path: Path) -> None:
+    """Make sure that results can be written into a folder, creating it where needed.
+
+    Raises:
+        SmokescopeError: A file is in the way, or the folder cannot be made or written to.
+    """
+    try:
+        if path.exists() and not path.is_dir():
+            raise SmokescopeError(f"{path} is a file: name a folder for the results")
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):  # permission bits alone do not tell
+            pass
+    except OSError as error:
+        raise SmokescopeError(f"the folder {path} cannot be written to: {plain_reason(error)}") from error
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that its name never stands for anything but the whole of `data`.
+
+    Raises:
+        SmokescopeError: The file cannot be written; what stood under that name before still does.
+    """
+    write_together({path: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files that belong together: all of them appear, each whole, or none does.
+
+    Every byte is on the disk under a temporary name before the first file takes its final one, so a full
+    disk shows itself in time. Missing folders are made.
+
+    Raises:
+        SmokescopeError: A file cannot be written; nothing new is left behind.
+    """
+    waiting: dict[Path, Path] = {}
+    placed: list[Path] = []
+    try:
+        for path, data in files.items():
+            with _naming(path):
+                if path.exists() and not path.is_file():  # as root, a rename would replace /dev/null itself
+                    raise SmokescopeError(f"{path} cannot be written: a folder or device has that name")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                # Hidden, so that no walk picks it up; short, so that it fits wherever the final name does.
+                waiting[path] = path.with_name(f".{secrets.token_hex(8)}.part")
+                _write_through(waiting[path], data)
+        for path in files:
+            with _naming(path):
+                waiting[path].replace(path)
+            placed.append(path)
+    except BaseException:  # Ctrl-C leaves nothing behind either
+        for leftover in [*waiting.values(), *placed]:
+            with suppress(OSError):
+                leftover.unlink()
+        raise
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with path.open("xb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn the operating system's complaint into a sentence that names the target, not the temporary."""
+    try:
+        yield
+    except OSError as error:
+        raise SmokescopeError(f"{path} cannot be written: {plain_reason(error)}") from error

@@ -1,0 +1,108 @@
+"""From the names that somebody gave to the pictures that are meant, each with a name for its results."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from smokescope.data.files import plain_reason
+from smokescope.data.pictures import SUFFIXES
+from smokescope.errors import SmokescopeError
+
+
+class PictureFile(NamedTuple):
+    """A picture to work on."""
+
+    path: Path
+    """The file, named as the user named it."""
+    name: Path
+    """Where its results go: relative to the output folder, without the picture's suffix."""
+
+    def result(self, folder: Path, ending: str) -> Path:
+        """The file in `folder` for one result, for instance `ending` ".mask.png"."""
+        return folder / self.name.with_name(self.name.name + ending)
+
+
+class Collection(NamedTuple):
+    """What was found, and what was wrong with the inputs that gave nothing."""
+
+    pictures: list[PictureFile]
+    problems: list[SmokescopeError]
+
+
+def collect_pictures(inputs: Sequence[Path], out: Path) -> Collection:
+    """Find the pictures that the inputs name.
+
+    A file is taken whatever its suffix, and its results are named by its stem. A folder is walked with its
+    subfolders in sorted order; pictures are known by their suffix, hidden files are passed over, and
+    results keep their place relative to the folder. What is named twice is taken once. The output folder
+    is not walked: results of an earlier run are no inputs.
+
+    Args:
+        inputs: Files and folders.
+        out: The folder that results will be written to.
+
+    Returns:
+        The pictures, and a problem for each input that is missing, unreadable or without pictures.
+
+    Raises:
+        SmokescopeError: Two pictures' results would have the same name, or `out` is one of the inputs.
+    """
+    pictures: dict[Path, PictureFile] = {}
+    problems: list[SmokescopeError] = []
+    for given in inputs:
+        if _same_folder(given, out):
+            raise SmokescopeError(
+                f"{given} is both read and written to, and the next run would read this one's results: "
+                "name another output folder"
+            )
+        try:
+            if given.is_dir():
+                found = list(_walk(given, out, problems))
+                if not found:
+                    problems.append(SmokescopeError(f"the folder {given} holds no pictures"))
+            else:
+                given.stat()
+                found = [PictureFile(given, Path(given.stem))]
+        except FileNotFoundError:
+            problems.append(SmokescopeError(f"{given} does not exist"))
+        except OSError as error:
+            problems.append(SmokescopeError(f"{given} cannot be read: {plain_reason(error)}"))
+        else:
+            for picture in found:
+                # The folder is resolved and the name is not: a link beside its target is a second picture.
+                pictures.setdefault(picture.path.parent.resolve() / picture.path.name, picture)
+    _refuse_collisions(pictures.values())
+    return Collection(list(pictures.values()), problems)
+
+
+def _walk(folder: Path, out: Path, problems: list[SmokescopeError]) -> Iterator[PictureFile]:
+    def note(error: OSError) -> None:
+        problems.append(SmokescopeError(f"the folder {error.filename} cannot be read: {plain_reason(error)}"))
+
+    for root, folders, files in os.walk(folder, onerror=note):
+        here = Path(root)
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and not _same_folder(here / f, out))
+        for file in sorted(files):
+            path = here / file
+            if path.suffix.lower() in SUFFIXES and not file.startswith("."):
+                yield PictureFile(path, path.relative_to(folder).with_suffix(""))
+
+
+def _same_folder(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return False
+
+
+def _refuse_collisions(pictures: Iterable[PictureFile]) -> None:
+    taken: dict[str, PictureFile] = {}
+    for picture in pictures:
+        # Without regard to case, as file systems of Windows and macOS see names.
+        first = taken.setdefault(str(picture.name).casefold(), picture)
+        if first is not picture:
+            raise SmokescopeError(
+                f"the results of {first.path} and {picture.path} would have the same name: "
+                "rename one, or run them into different folders"
+            )

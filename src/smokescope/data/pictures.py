@@ -1,0 +1,100 @@
+"""Pictures in and out: whatever people point at becomes 8-bit RGB, as a viewer would show it."""
+
+import io
+import warnings
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+from PIL.ExifTags import Base as ExifTag
+
+from smokescope.data.files import open_input
+from smokescope.errors import SmokescopeError
+
+# What cameras and people make; Pillow's decoders of rarer formats stay shut. (A camera's MPO opens as JPEG.)
+FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "PPM")
+SUFFIXES = frozenset(
+    {".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif"}
+    | {".ppm", ".pgm", ".pbm", ".pnm"}
+)
+
+MAX_PIXELS = 100_000_000  # 300 MB as RGB; several times any camera's, far below what fills a memory
+
+_UPRIGHT = {  # EXIF orientation -> what undoes it
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+_UNCLEAR = {"F": "floating-point values, and nothing says which of them is white", "LAB": "Lab colours"}
+
+
+def read_picture(path: Path) -> NDArray[np.uint8]:
+    """Read a picture as people see it: upright, transparency over white, the first frame of an animation.
+
+    Args:
+        path: A JPEG, PNG, WebP, TIFF, BMP, GIF or PPM file of at most `MAX_PIXELS` pixels.
+
+    Returns:
+        H x W x 3 RGB values.
+
+    Raises:
+        SmokescopeError: The file is missing, not a picture, damaged, too large or of an unusual kind.
+    """
+    with open_input(path) as stream, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow warns of odd metadata and of sizes; neither spoils pixels
+        try:
+            with Image.open(stream, formats=FORMATS) as image:
+                if image.width * image.height > MAX_PIXELS:  # from the header: nothing is decoded yet
+                    raise Image.DecompressionBombError
+                image.load()
+                turn = _UPRIGHT.get(image.getexif().get(ExifTag.Orientation, 1))
+                return _as_rgb(image if turn is None else image.transpose(turn), path)
+        except SmokescopeError:
+            raise
+        except UnidentifiedImageError:
+            raise SmokescopeError(
+                f"{path} is not a JPEG, PNG, WebP, TIFF, BMP, GIF or PPM picture, or its beginning is damaged"
+            ) from None
+        except Image.DecompressionBombError:
+            raise SmokescopeError(
+                f"{path} has more than {MAX_PIXELS // 1_000_000} million pixels: make it smaller first"
+            ) from None
+        except MemoryError:
+            raise SmokescopeError(f"{path} does not fit into memory: make it smaller first") from None
+        except Exception as error:  # decoders meet hostile bytes, and raise whatever they stumble over
+            raise SmokescopeError(
+                f"{path} is damaged or cut short and cannot be decoded: get a fresh copy"
+            ) from error
+
+
+def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
+    """Encode H x W x 3 8-bit colours, or H x W grey values of 8 or 16 bits, as a PNG file's bytes."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def _as_rgb(image: Image.Image, path: Path) -> NDArray[np.uint8]:
+    if image.mode == "I" or image.mode.startswith("I;16"):
+        return _from_16_bits(np.asarray(image), path)
+    if image.mode in _UNCLEAR:
+        raise SmokescopeError(f"{path} holds {_UNCLEAR[image.mode]}: save it as RGB or grey of 8 or 16 bits")
+    if image.has_transparency_data:
+        shown = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", shown.size, "white"), shown)
+    # np.array copies: Pillow's own buffer is read-only, which torch refuses.
+    return np.array(image.convert("RGB"))
+
+
+def _from_16_bits(grey: NDArray[np.integer], path: Path) -> NDArray[np.uint8]:
+    """Scale the full range of 16 bits to 8 with rounding; Pillow's own conversion clips at 255 instead."""
+    if grey.min() < 0 or grey.max() > 65535:  # Pillow's mode "I" has 32 bits
+        raise SmokescopeError(f"{path} holds values beyond 16 bits: save it as RGB or grey of 8 or 16 bits")
+    eight = ((grey.astype(np.uint32) * 255 + 32767) // 65535).astype(np.uint8)
+    return np.repeat(eight[..., None], 3, axis=2)

@@ -1,0 +1,74 @@
+"""A picture and the map made of it, side by side with a legend: something to show to people."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from smokescope.report.colours import ColourMap
+
+PANEL = 960  # the longer side of each panel at most: two stand side by side on a screen
+SMALLEST = 320  # smaller pictures are enlarged to it, so that the legend fits and there is something to see
+
+_MARGIN = 24
+_BAR = 18
+_PAPER, _INK, _FAINT = (255, 255, 255), (32, 32, 32), (96, 96, 96)
+
+
+class Legend(NamedTuple):
+    """The words around a map."""
+
+    title: str
+    low: str
+    """What 0 means."""
+    high: str
+    """What 1 means."""
+
+
+def side_by_side(
+    picture: NDArray[np.uint8], values: NDArray[np.floating], colours: ColourMap, legend: Legend
+) -> NDArray[np.uint8]:
+    """Draw a picture beside the map of a quantity.
+
+    Args:
+        picture: H x W x 3 RGB.
+        values: H x W, in [0, 1].
+        colours: The quantity's colour map.
+        legend: The words to put around it.
+
+    Returns:
+        An RGB picture; the panels are scaled to fit a screen.
+    """
+    height, width = values.shape
+    factor = min(PANEL / max(height, width), max(1.0, SMALLEST / max(height, width)))
+    size = (max(1, round(width * factor)), max(1, round(height * factor)))
+    # Enlarged pixels stay squares; it is the pixels that one then wants to see.
+    how = Image.Resampling.LANCZOS if factor < 1 else Image.Resampling.NEAREST
+    # Values are scaled before they are coloured: a mean of colours may not be on the map.
+    shown = np.asarray(Image.fromarray(values.astype(np.float32)).resize(size, how))
+
+    column = max(size[0], SMALLEST)  # a narrow picture still has a legend of full width
+    title_font, font = ImageFont.load_default(20), ImageFont.load_default(15)
+    top = _MARGIN + 32
+    bar_top = top + size[1] + 16
+    sheet = Image.new("RGB", (2 * column + 3 * _MARGIN, bar_top + _BAR + 54), _PAPER)
+    draw = ImageDraw.Draw(sheet)
+    left, right = _MARGIN, 2 * _MARGIN + column
+
+    draw.text((left, _MARGIN - 6), "Picture", _INK, title_font)
+    draw.text((right, _MARGIN - 6), legend.title, _INK, title_font)
+    sheet.paste(Image.fromarray(picture).resize(size, how), (left, top))
+    sheet.paste(Image.fromarray(colours.apply(shown)), (right, top))
+
+    ramp = np.repeat(np.linspace(0.0, 1.0, column)[None], _BAR, axis=0)
+    sheet.paste(Image.fromarray(colours.apply(ramp)), (right, bar_top))
+    draw.rectangle((right - 1, bar_top - 1, right + column, bar_top + _BAR), outline=_FAINT)
+    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x = right + value * (column - 1)
+        side = "l" if value == 0 else "r" if value == 1 else "m"
+        draw.line((x, bar_top + _BAR, x, bar_top + _BAR + 4), _FAINT)
+        draw.text((x, bar_top + _BAR + 6), f"{value:g}", _INK, font, anchor=side + "a")
+    draw.text((right, bar_top + _BAR + 26), legend.low, _FAINT, font)
+    draw.text((right + column - 1, bar_top + _BAR + 26), legend.high, _FAINT, font, anchor="ra")
+    return np.array(sheet)

@@ -1,0 +1,45 @@
+"""`smokescope convert`: ResNet-50 goes through, everything else gets a sentence."""
+
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+import torch
+
+from smokescope.checkpoints.files import read_tensors
+from smokescope.models.resnet import ResNet
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+@pytest.mark.parametrize("stride", ["v1", "v1.5"])
+def test_converts(tmp_path: Path, run: Run, stride: str) -> None:
+    torch.save(ResNet().state_dict(), tmp_path / "r.pth")
+    options = [] if stride == "v1.5" else ["--stride", stride]  # torchvision's is the default
+    result = run("convert", tmp_path / "r.pth", "--out", tmp_path / "r.safetensors", *options)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert read_tensors(tmp_path / "r.safetensors")[1]["stride"] == stride
+
+
+@pytest.mark.parametrize("content", [b"text", b"", b"PK\x03\x04", b"\x80\x04}."])
+def test_refuses_anything_else(tmp_path: Path, run: Run, content: bytes) -> None:
+    (tmp_path / "r.pth").write_bytes(content)
+    result = run("convert", tmp_path / "r.pth", "--out", tmp_path / "r.safetensors")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"smokescope: {tmp_path / 'r.pth'} ")
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "r.safetensors").exists()
+
+
+def test_out_that_cannot_be_written(tmp_path: Path, run: Run) -> None:
+    torch.save(ResNet().state_dict(), tmp_path / "r.pth")
+    result = run("convert", tmp_path / "r.pth", "--out", tmp_path)
+    assert result.returncode == 2
+    assert str(tmp_path) in result.stderr
+
+
+def test_unknown_stride_is_bad_usage(tmp_path: Path, run: Run) -> None:
+    result = run("convert", "r.pth", "--out", tmp_path / "out", "--stride", "v7")
+    assert result.returncode == 2
+    assert "'v1', 'v1.5'" in result.stderr
