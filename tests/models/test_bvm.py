@@ -87,7 +87,8 @@ def count_calls(module: nn.Module) -> Callable[[], int]:
 
 
 def test_sampling_runs_the_encoder_once_and_the_decoder_in_blocks(model: SmokeBVM) -> None:
-    encoder, inference, decoder = map(count_calls, (model.encoder, model.inference, model.decoder))
+    parts = (model.get_submodule(name) for name in ("encoder", "inference", "decoder"))
+    encoder, inference, decoder = map(count_calls, parts)
     result = model.sample(torch.rand(2, 3, 40, 56), 20, block=8)
     assert (encoder(), inference(), decoder()) == (1, 1, 3)
     assert all(map_.shape == (2, 1, 40, 56) for map_ in result)
@@ -133,13 +134,13 @@ def test_mc_mode_is_eval_mode_with_dropout_and_z(model: SmokeBVM) -> None:
     """In training mode too: running statistics, never the batch's, and the mode is given back."""
     x = torch.rand(2, 3, 40, 40)
     model.train()
-    model.encoder.bn1.eval()  # a part that somebody froze stays frozen
+    frozen = model.inference.eval()  # a part that somebody froze stays frozen
     before = {name: value.clone() for name, value in model.named_buffers()}
     torch.manual_seed(3)
     in_training = model.sample(x, 4)
     assert all(torch.equal(before[name], value) for name, value in model.named_buffers())
     assert model.training
-    assert not model.encoder.bn1.training
+    assert not frozen.training
     torch.manual_seed(3)
     for a, b in zip(in_training, model.eval().sample(x, 4), strict=True):
         assert torch.equal(a, b)
@@ -172,7 +173,7 @@ def test_sampling_free_prediction_uses_the_mean_and_no_dropout(model: SmokeBVM) 
 
 def test_normalises_inside(model: SmokeBVM) -> None:
     seen: list[Tensor] = []
-    model.encoder.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    model.get_submodule("encoder").register_forward_pre_hook(lambda _, args: seen.append(args[0]))
     x = torch.rand(1, 3, 33, 34)
     model.eval()(x)
     mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
@@ -186,6 +187,28 @@ def test_paper_to_the_letter_and_default_within_its_limit() -> None:
     assert paper.decoder.reduce_latent.inject.weight.shape == (2048, 2048 + 8, 3, 3)
     assert default.decoder.reduce_latent.inject.weight.shape == (32, 2048 + 8, 3, 3)
     assert sum(p.numel() for p in default.parameters()) <= 31_000_000
+
+
+def test_another_encoder_plugs_in() -> None:
+    class Pyramid(nn.Module):
+        channels = (4, 5, 6, 7)
+        strides = (2, 4, 8, 16)
+
+        def __init__(self) -> None:
+            super().__init__()
+            steps = zip((3, *self.channels), self.channels, strict=False)
+            self.stages = nn.ModuleList(nn.Conv2d(a, b, 3, stride=2, padding=1) for a, b in steps)
+
+        def forward(self, x: Tensor) -> list[Tensor]:
+            features = []
+            for stage in self.stages:
+                x = stage(x)
+                features.append(x)
+            return features
+
+    model = SmokeBVM(shrunk(DEFAULT), Pyramid()).eval()
+    assert model.sample(torch.rand(1, 3, 50, 70), 2).total.shape == (1, 1, 50, 70)
+    assert any(name.startswith("encoder.stages") for name in model.state_dict())
 
 
 def test_settings_travel_as_plain_values() -> None:

@@ -113,5 +113,5 @@ def _size(tensor: Tensor) -> str:
 
 def _some(names: list[str]) -> str:
     """The first few names, and how many more."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return ", ".join(names[:12]) + more

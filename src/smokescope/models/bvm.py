@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from smokescope.models.decoder import BayesianDecoder
 from smokescope.models.inference_net import InferenceNet, Posterior
-from smokescope.models.resnet import ResNet
+from smokescope.models.resnet import Encoder, ResNet
 from smokescope.models.settings import PAPER, ModelSettings
 from smokescope.models.uncertainty_net import UncertaintyNet
 from smokescope.precision import at_least_float32
@@ -60,15 +60,16 @@ class SmokeBVM(nn.Module):
 
     Args:
         settings: PAPER, DEFAULT or one's own.
+        encoder: another network to take the settings' ResNet's place.
     """
 
     mean: Tensor
     std: Tensor
 
-    def __init__(self, settings: ModelSettings = PAPER) -> None:
+    def __init__(self, settings: ModelSettings = PAPER, encoder: Encoder | None = None) -> None:
         super().__init__()
         s = self.settings = settings
-        self.encoder = ResNet(s.encoder_stride, s.encoder_layers, s.encoder_width)
+        self.encoder = encoder or ResNet(s.encoder_stride, s.encoder_layers, s.encoder_width)
         self.inference = InferenceNet(s.latent, s.inference_width)
         self.decoder = BayesianDecoder(
             self.encoder.channels,

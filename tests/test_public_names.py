@@ -1,0 +1,33 @@
+"""What others build on does not change by accident: a name added or gone is a line changed here."""
+
+import importlib
+from types import ModuleType
+
+import pytest
+
+import smokescope
+
+NAMES = {
+    "smokescope.models": {
+        "DEFAULT", "PAPER", "BayesianDecoder", "Encoder", "InferenceNet", "ModelSettings", "ResNet",
+        "SmokeBVM", "UncertaintyNet",
+    },
+    "smokescope.losses": {
+        "CalibratedEntropyLoss", "ConsistencyLoss", "EntropyLoss", "KLLoss", "Objective",
+        "ObjectiveSettings", "StructureLoss", "TransmissionLoss", "calibrated_entropy_loss",
+        "consistency_loss", "entropy_loss", "kl_loss", "structure_loss", "transmission_loss",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_names_are_frozen(name: str) -> None:
+    module: ModuleType = importlib.import_module(name)
+    assert set(module.__all__) == NAMES[name]
+    assert all(hasattr(module, each) for each in module.__all__)
+
+
+def test_the_version_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    from importlib.metadata import version
+
+    assert version("smokescope") == smokescope.__version__
