@@ -4,7 +4,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
@@ -50,7 +50,7 @@ def machine() -> str:
     return f"{platform.machine()} CPU, {threads}, torch {torch.__version__}"
 
 
-def table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Print a Markdown table, as benchmarks/RESULTS.md keeps it."""
     print(f"\n### {title}\n\n{machine()}\n")
     for row in (header, tuple("---" for _ in header), *rows):

@@ -48,6 +48,11 @@ def main() -> None:
         return work
 
     losses: dict[str, Loss] = {"unfolded": unfolded, "ours": ours}
+    values, gradients = zip(
+        *((v := loss(p, t), torch.autograd.grad(v, p)[0]) for loss in losses.values()), strict=True
+    )
+    torch.testing.assert_close(values[1], values[0], rtol=1e-4, atol=0)
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-9)
     steps = {name: step(loss) for name, loss in losses.items()}
     seconds = compare(steps, rounds=50 if on_gpu else 5)
     memory = {name: peak_memory(work) if on_gpu else 0 for name, work in steps.items()}

@@ -1,0 +1,135 @@
+"""Every figure of the field but speed, from one stream of pictures.
+
+>>> import torch
+>>> metrics = SmokeMetrics()
+>>> metrics.update(torch.rand(2, 48, 64), torch.rand(2, 48, 64) > 0.9)
+>>> metrics.compute()["images"]
+2
+"""
+
+from typing import TypedDict
+
+from torch import Tensor, nn
+
+from smokescope.metrics.agreement import AgreementFigures, SamplingAgreement
+from smokescope.metrics.alarm import Alarm, AlarmFigures
+from smokescope.metrics.base import StreamingMetric
+from smokescope.metrics.calibration import CalibrationError, CalibrationFigures
+from smokescope.metrics.checks import Maps, UncertaintyMaps, check_maps, check_pictures
+from smokescope.metrics.f_beta import FBeta, FBetaFigures
+from smokescope.metrics.iou import IntersectionOverUnion, IouFigures
+from smokescope.metrics.out_of_distribution import OutOfDistribution
+from smokescope.metrics.squared_error import MeanSquaredError
+from smokescope.metrics.uncertainty import UncertaintyFigures, UncertaintyQuality
+
+
+class UncertaintyReport(UncertaintyFigures, AgreementFigures):
+    """All about uncertainty: `ood_auroc` needs negatives, the last four need sampled maps, else None."""
+
+    ood_auroc: float | None
+
+
+class Report(TypedDict):
+    """What `evaluate --json` writes, less `speed`. A figure that is undefined is None, never NaN."""
+
+    images: int
+    negatives: int
+    mse: float | None
+    f_beta: FBetaFigures
+    iou: IouFigures
+    ece: CalibrationFigures
+    uncertainty: UncertaintyReport
+    alarm: AlarmFigures
+
+
+class SmokeMetrics(nn.Module):
+    """All figures together.
+
+    A picture whose mask is empty is a negative: it counts in `alarm` and in `ood_auroc` only. `images` is the
+    number of pictures with smoke, `negatives` that of the others. Each part is a torchmetrics metric that
+    reduces across processes when computed, so every process must call `compute`.
+
+    Args:
+        shipped_threshold: The checkpoint's decision threshold, for `alarm.shipped`; else those are None.
+    """
+
+    def __init__(self, shipped_threshold: float | None = None) -> None:
+        super().__init__()
+        self.squared_error = MeanSquaredError()
+        self.f_beta = FBeta()
+        self.iou = IntersectionOverUnion()
+        self.calibration = CalibrationError()
+        self.uncertainty = UncertaintyQuality()
+        self.out_of_distribution = OutOfDistribution()
+        self.agreement = SamplingAgreement()
+        self.alarm = Alarm(shipped_threshold)
+
+    def update(
+        self,
+        probability: Tensor,
+        mask: Tensor,
+        maps: UncertaintyMaps | None = None,
+        sampled: UncertaintyMaps | None = None,
+    ) -> None:
+        """Take in pictures with and without smoke.
+
+        Args:
+            probability: [N, H, W] in [0, 1].
+            mask: [N, H, W], smoke where above 0.5; all 0 for a picture without smoke.
+            maps: The three uncertainty maps given out with the probability, each [N, H, W] in nats.
+            sampled: The same from Monte Carlo samples, to compare `maps` with.
+
+        Raises:
+            ValueError: Shapes differ, values are out of range, or `sampled` came without `maps`.
+        """
+        if sampled is not None and maps is None:
+            raise ValueError("sampled maps came without the sampling-free maps that they are compared with")
+        # all of a batch is checked before any of it counts
+        probability, mask = check_pictures(probability, mask)
+        maps = None if maps is None else check_maps(maps, mask.shape)
+        sampled = None if sampled is None else check_maps(sampled, mask.shape, "sampled ")
+
+        self.alarm.update(probability, mask)
+        if maps is not None:
+            self.out_of_distribution.update(mask, maps.epistemic)
+
+        smoke = mask.flatten(1).any(1)
+        if not smoke.any():
+            return
+        if not smoke.all():
+            probability, mask = probability[smoke], mask[smoke]
+            maps, sampled = _select(maps, smoke), _select(sampled, smoke)
+        for metric in (self.squared_error, self.f_beta, self.iou, self.calibration):
+            metric.update(probability, mask)
+        if maps is not None:
+            self.uncertainty.update(probability, mask, maps.total, maps.epistemic)
+        if maps is not None and sampled is not None:
+            self.agreement.update(maps, sampled)
+
+    def compute(self) -> Report:
+        """Return every figure, over all processes."""
+        images, negatives = self.alarm.pictures()
+        return {
+            "images": images,
+            "negatives": negatives,
+            "mse": self.squared_error.compute(),
+            "f_beta": self.f_beta.compute(),
+            "iou": self.iou.compute(),
+            "ece": self.calibration.compute(),
+            "uncertainty": {
+                **self.uncertainty.compute(),
+                "ood_auroc": self.out_of_distribution.compute(),
+                **self.agreement.compute(),
+            },
+            "alarm": self.alarm.compute(),
+        }
+
+    def reset(self) -> None:
+        """Forget every picture."""
+        for metric in self.children():
+            if isinstance(metric, StreamingMetric):
+                metric.reset()
+
+
+def _select(maps: Maps | None, pictures: Tensor) -> Maps | None:
+    return None if maps is None else Maps(*(values[pictures] for values in maps))

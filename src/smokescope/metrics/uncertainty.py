@@ -1,0 +1,68 @@
+"""Is doubt where the errors are? Pixels pooled, counted into 1,000 bins of uncertainty over ln 2.
+
+>>> import torch
+>>> metric = UncertaintyQuality()
+>>> metric.update(torch.tensor([[[0.9, 0.4]]]), torch.tensor([[[1, 1]]]), *torch.tensor([[[[0.3, 0.6]]]] * 2))
+>>> metric.compute()["error_auroc"]
+1.0
+"""
+
+from typing import TypedDict
+
+from torch import Tensor
+
+from smokescope.metrics.base import DECISION, StreamingMetric, histogram
+from smokescope.metrics.checks import check_nats, check_pictures
+from smokescope.metrics.curves import histogram_auroc, risk_coverage_area
+from smokescope.uncertainty import LN2
+
+BINS = 1000
+
+
+class UncertaintyFigures(TypedDict):
+    """What the maps are worth; None where one of the two kinds of pixels is missing.
+
+    `error_auroc`: total uncertainty tells wrong pixels from right ones. `aurc`: area under the risk-coverage
+    curve, by total uncertainty. `false_positive_auroc`: epistemic uncertainty tells false-positive pixels
+    from true-positive ones.
+    """
+
+    error_auroc: float | None
+    aurc: float | None
+    false_positive_auroc: float | None
+
+
+def uncertainty_histogram(value: Tensor, group: Tensor) -> Tensor:
+    """Count values in nats, [...], by group (bool [...]): int64 [2, 1000]."""
+    return histogram((value * (BINS / LN2)).short().clamp_(max=BINS - 1), group, BINS)
+
+
+class UncertaintyQuality(StreamingMetric):
+    """Figures of the total and epistemic maps; an empty mask has no true-positive pixels, and is allowed."""
+
+    errors: Tensor  # [right or wrong, bin] by total uncertainty
+    flagged: Tensor  # [false positive or true positive, bin] by epistemic uncertainty
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_count("errors", 2, BINS)
+        self.add_count("flagged", 2, BINS)
+
+    def update(self, probability: Tensor, mask: Tensor, total: Tensor, epistemic: Tensor) -> None:
+        """Take in pictures: probability, mask and two uncertainty maps in nats, all [N, H, W]."""
+        probability, mask = check_pictures(probability, mask)
+        total = check_nats("total uncertainty", total, probability.shape)
+        epistemic = check_nats("epistemic uncertainty", epistemic, probability.shape)
+        flagged = probability > DECISION
+        self.errors += uncertainty_histogram(total, flagged != mask)
+        self.flagged += uncertainty_histogram(epistemic[flagged], mask[flagged])
+
+    def compute(self) -> UncertaintyFigures:
+        """Return the three figures."""
+        right, wrong = self.errors
+        false_positive, true_positive = self.flagged
+        return {
+            "error_auroc": histogram_auroc(positive=wrong, negative=right),
+            "aurc": risk_coverage_area(right, wrong),
+            "false_positive_auroc": histogram_auroc(positive=false_positive, negative=true_positive),
+        }
