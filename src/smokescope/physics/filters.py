@@ -53,8 +53,7 @@ def guided_filter(guide: Tensor, x: Tensor, radius: int, eps: float) -> Tensor:
     with torch.no_grad():
         # a fit does not care about the guide's level; centred, its variance is no difference of large numbers
         guide = guide - guide.mean((-2, -1), keepdim=True)
-        values = guide.new_empty(4, *guide.shape)
-        scratch = torch.empty_like(values)
+        values, scratch = guide.new_empty(2, 4, *guide.shape)
         values[0], values[1] = guide, x
         torch.mul(guide, x, out=values[2])
         torch.mul(guide, guide, out=values[3])

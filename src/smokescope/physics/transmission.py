@@ -17,7 +17,7 @@ from smokescope.precision import at_least_float32
 def grey(pictures: Tensor) -> Tensor:
     """Luma by ITU-R BT.601, what "grey" means in this field's code: [N, 3, H, W] -> [N, 1, H, W]."""
     red, green, blue = pictures[:, 0:1], pictures[:, 1:2], pictures[:, 2:3]
-    return 0.299 * red + 0.587 * green + 0.114 * blue
+    return (0.299 * red).add(green, alpha=0.587).add(blue, alpha=0.114)
 
 
 def dark_channel(pictures: Tensor, patch: int = 15) -> Tensor:
@@ -51,8 +51,8 @@ def airlight(pictures: Tensor, dark: Tensor, fraction: float = 0.001) -> Tensor:
     """
     flat, dark = pictures.flatten(2), dark.flatten(2)
     count = max(1, int(fraction * flat.shape[-1]))
-    least = dark.topk(count, dim=-1, sorted=False).values.amin(-1, keepdim=True)
-    brightness = flat.sum(1, keepdim=True).masked_fill(dark < least, -1.0)
+    least = dark.kthvalue(dark.shape[-1] + 1 - count, -1, keepdim=True).values
+    brightness = torch.where(dark < least, -1.0, flat.sum(1, keepdim=True))
     brightest = brightness.argmax(-1, keepdim=True).expand(-1, flat.shape[1], -1)
     return flat.gather(-1, brightest).unsqueeze(-1)
 
@@ -80,4 +80,4 @@ def transmission(
         haze = dark_channel(pictures / light.clamp(min=1 / 255), patch)  # half a grey level cannot be seen
         if radius > 0:
             haze = guided_filter(grey(pictures), haze, radius, eps)
-        return (1 - haze).clamp(0, 1)
+        return (1 - haze).clamp_(0, 1)

@@ -1,0 +1,31 @@
+"""Rendered pictures a second at 480 x 480: smoke, and what is mistaken for it."""
+
+import torch
+
+from benchmarks.timing import compare, table
+from smokescope.physics.rendering.lookalikes import render_lookalikes
+from smokescope.physics.rendering.smoke import render_smoke
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    on_gpu = torch.cuda.is_available()
+    batch = 64 if on_gpu else 8
+    backgrounds = torch.rand(batch, 3, 480, 480, device="cuda" if on_gpu else "cpu")
+    seconds = compare(
+        {
+            "smoke": lambda: render_smoke(backgrounds, seed=0),
+            "lookalikes": lambda: render_lookalikes(backgrounds, seed=0),
+        },
+        rounds=10 if on_gpu else 5,
+        warm_up=1,
+    )
+    table(
+        f"Rendering, batches of {batch} at 480 x 480",
+        ("", "pictures a second"),
+        [(name, f"{batch / s:,.1f}") for name, s in seconds.items()],
+    )
+
+
+if __name__ == "__main__":
+    main()

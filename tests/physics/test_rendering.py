@@ -1,0 +1,161 @@
+"""Rendered smoke: the image formation holds, sizes are real, seeds repeat, nothing else is called smoke."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from smokescope.physics.rendering import smoke
+from smokescope.physics.rendering.backdrop import survey
+from smokescope.physics.rendering.lookalikes import KINDS, render_lookalikes
+from smokescope.physics.rendering.noise import Dice, turbulence
+from smokescope.physics.rendering.plume import FACE, draw_habits, grow
+from smokescope.physics.rendering.smoke import draw_shares, outline, render_smoke
+
+HEIGHT, WIDTH = 120, 160
+
+
+def hills(count: int = 2, horizon: float = 0.45) -> Tensor:
+    """Bright sky over dark, textured land."""
+    pictures = torch.empty(count, 3, HEIGHT, WIDTH)
+    edge = int(horizon * HEIGHT)
+    pictures[:, :, :edge] = torch.tensor([0.5, 0.65, 0.9]).view(3, 1, 1)
+    land = torch.rand(count, 1, HEIGHT - edge, WIDTH, generator=torch.Generator().manual_seed(1))
+    pictures[:, :, edge:] = 0.15 + 0.15 * land
+    return pictures
+
+
+def test_returns_picture_mask_opacity_and_transmission() -> None:
+    result = render_smoke(hills(3), seed=0)
+    assert result.picture.shape == (3, 3, HEIGHT, WIDTH)
+    for map_ in (result.mask, result.opacity, result.transmission):
+        assert map_.shape == (3, 1, HEIGHT, WIDTH)
+        assert map_.isfinite().all()
+    assert 0 <= result.picture.min() <= result.picture.max() <= 1
+    assert set(result.mask.unique().tolist()) == {0.0, 1.0}
+    torch.testing.assert_close(result.opacity, 1 - result.transmission)
+
+
+def test_is_reproducible_by_seed_and_differs_between_seeds() -> None:
+    first, again, other = (render_smoke(hills(), seed) for seed in (5, 5, 6))
+    for a, b in zip(first, again, strict=True):
+        assert torch.equal(a, b)
+    assert not torch.equal(first.opacity, other.opacity)
+
+
+def test_follows_the_image_formation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the camera, I = J t + A (1 - t): untouched where t is 1, the airlight where t is 0."""
+    monkeypatch.setattr(smoke, "photograph", lambda dice, pictures: pictures)
+    monkeypatch.setattr(smoke, "_airlight", lambda *_: torch.full((1, 3, 1, 1), 0.77))
+    backgrounds = hills(6)
+    result = render_smoke(backgrounds, seed=3)
+    t = result.transmission
+    torch.testing.assert_close(result.picture, backgrounds * t + 0.77 * (1 - t))
+    clear = (t == 1).expand_as(backgrounds)
+    assert clear.float().mean() > 0.5
+    assert torch.equal(result.picture[clear], backgrounds[clear])
+
+
+def test_sizes_follow_real_smoke() -> None:
+    shares = draw_shares(Dice(0), 20_000)
+    assert shares.median().item() == pytest.approx(0.0033, rel=0.05)
+    assert shares.min().item() == pytest.approx(0.0005)
+    assert 0.01 < (shares < 0.0006).float().mean() < 0.2
+    assert shares.max() > 0.3
+
+
+def test_masks_have_about_the_size_that_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smoke, "draw_shares", lambda dice, count: torch.full((count,), 0.02))
+    result = render_smoke(hills(24), seed=1)
+    share = result.mask.mean((1, 2, 3))
+    assert 0.012 < share.median() < 0.035
+
+
+def test_no_smoke_is_lost_below_a_ridge_or_beyond_the_border() -> None:
+    """Ridges and borders may hide a part; a picture in which nothing is left to see is the exception."""
+    masks = torch.cat([render_smoke(hills(16), seed).mask for seed in range(4)])
+    assert (masks.flatten(1).sum(1) > 0).float().mean() > 0.95
+
+
+def test_unites_with_smoke_that_was_there() -> None:
+    there = torch.zeros(2, 1, HEIGHT, WIDTH)
+    there[..., 100:110, 20:40] = 1
+    plain, united = render_smoke(hills(), 2), render_smoke(hills(), 2, there)
+    assert torch.equal(united.mask, torch.maximum(plain.mask, there))
+    assert torch.equal(united.picture, plain.picture)
+
+
+def test_the_mask_ends_where_the_opacity_says() -> None:
+    opacity = torch.zeros(1, 1, 60, 200)
+    opacity[..., 10:50, :] = torch.linspace(0, 0.5, 200)
+    mask = outline(opacity)[0, 0, 30]
+    edge = int(mask.nonzero().min())
+    assert opacity[0, 0, 30, edge].item() == pytest.approx(smoke.EDGE_OPACITY, abs=0.02)
+    assert mask[edge:].all()
+
+
+def test_plumes_rise_from_their_source_and_lean_with_the_wind() -> None:
+    dice = Dice(4)
+    habit = draw_habits(dice, 32)
+    plumes = grow(dice, habit)
+    weight = plumes.depth[:, 0] / plumes.depth[:, 0].sum((1, 2), keepdim=True)
+    cells = (torch.arange(FACE) + 0.5) / FACE
+    x, y = (weight.sum(1) * cells).sum(1), (weight.sum(2) * cells).sum(1)
+    assert (y < plumes.source[:, 1]).all()  # rows count downwards
+    strong = habit.wind.abs() > 0.8
+    assert strong.any()
+    assert ((x - plumes.source[:, 0]).sign() == habit.wind.sign())[strong].all()
+    assert 0 <= plumes.sunlight.min() <= plumes.sunlight.max() <= 1
+
+
+def test_the_side_away_from_the_sun_is_darker() -> None:
+    dice = Dice(7)
+    plumes = grow(dice, draw_habits(dice, 32)._replace(thickness=torch.full((32,), 6.0)))
+    thick = plumes.depth > 2
+    assert plumes.sunlight[thick].std() > 0.1
+    thin = grow(Dice(7), draw_habits(Dice(7), 32)._replace(thickness=torch.full((32,), 0.05)))
+    assert thin.sunlight[thin.depth > 0.02].mean() > plumes.sunlight[thick].mean()
+
+
+def test_finds_the_skyline_and_knows_when_there_is_none() -> None:
+    pictures = torch.cat((hills(1, 0.3), hills(1, 0.7), torch.full((1, 3, HEIGHT, WIDTH), 0.5)))
+    backdrop = survey(pictures)
+    assert backdrop.visible.tolist() == [True, True, False]
+    torch.testing.assert_close(
+        backdrop.skyline[0], torch.full_like(backdrop.skyline[0], 0.3), atol=0.04, rtol=0
+    )
+    torch.testing.assert_close(
+        backdrop.skyline[1], torch.full_like(backdrop.skyline[1], 0.7), atol=0.04, rtol=0
+    )
+    torch.testing.assert_close(
+        backdrop.horizon[0].flatten(), torch.tensor([0.5, 0.65, 0.9]), atol=0.02, rtol=0
+    )
+
+
+def test_smoke_in_a_black_and_white_picture_is_grey() -> None:
+    grey = hills(8).mean(1, keepdim=True).expand(-1, 3, -1, -1).contiguous()
+    picture = render_smoke(grey, 0).picture
+    assert (picture.amax(1) - picture.amin(1)).mean() < 0.01
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in KINDS], ids=lambda kind: kind.__name__)
+def test_each_lookalike_changes_the_picture_and_stays_in_range(kind: object) -> None:
+    assert callable(kind)
+    pictures = hills(8)
+    result = kind(Dice(0), pictures, survey(pictures))
+    assert result.shape == pictures.shape
+    assert result.isfinite().all()
+    assert (result - pictures).abs().flatten(1).amax(1).median() > 0.03
+
+
+def test_lookalikes_are_reproducible() -> None:
+    assert torch.equal(render_lookalikes(hills(12), 3), render_lookalikes(hills(12), 3))
+    assert not torch.equal(render_lookalikes(hills(12), 3), render_lookalikes(hills(12), 4))
+
+
+def test_turbulence_has_detail_at_every_scale() -> None:
+    field = turbulence(Dice(0), 4, (128, 128), (4, 4), octaves=5)
+    coarse = turbulence(Dice(0), 4, (128, 128), (4, 4), octaves=1)
+    assert field.mean().abs() < 0.05
+    assert 0.1 < field.std() < 0.5
+    roughness = [(f[..., 1:] - f[..., :-1]).std() / f.std() for f in (field, coarse)]
+    assert roughness[0] > 1.5 * roughness[1]
