@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -13,6 +13,7 @@ scores = st.lists(st.integers(0, 6).map(lambda level: level / 6), min_size=1, ma
 counts = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12)
 
 
+@settings(deadline=None)
 @given(scores, scores)
 def test_auroc_equals_the_mann_whitney_statistic(positive: list[float], negative: list[float]) -> None:
     expected = stats.mannwhitneyu(positive, negative).statistic / len(positive) / len(negative)
@@ -20,6 +21,7 @@ def test_auroc_equals_the_mann_whitney_statistic(positive: list[float], negative
     assert found == pytest.approx(expected, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(scores, scores)
 def test_histograms_give_the_auroc_of_what_they_count(positive: list[float], negative: list[float]) -> None:
     bins = [
@@ -48,6 +50,7 @@ def test_area_of_random_order_inside_a_bin() -> None:
     assert found == pytest.approx(np.mean(areas), abs=5e-4)
 
 
+@settings(deadline=None)
 @given(counts)
 def test_area_equals_numerical_integration(bins: list[tuple[int, int]]) -> None:
     right, wrong = torch.tensor(bins).T
@@ -95,6 +98,7 @@ def test_false_positive_rate_counts_pictures(smoke: int, expected: float) -> Non
     assert false_positive_rate(positive, negative, percent=95) == pytest.approx(expected)
 
 
+@settings(deadline=None)
 @given(scores, scores)
 def test_false_positive_rate_equals_a_search(positive: list[float], negative: list[float]) -> None:
     reached = [t for t in positive if 100 * sum(p >= t for p in positive) >= 95 * len(positive)]

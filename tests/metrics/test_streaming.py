@@ -144,7 +144,7 @@ def test_inputs_are_left_alone(kind: type[StreamingMetric]) -> None:
     assert all(torch.equal(a, b) for a, b in zip(before.maps, PICTURES.maps, strict=True))
 
 
-@pytest.mark.parametrize("kind", set(METRICS) - {Alarm, OutOfDistribution})
+@pytest.mark.parametrize("kind", [kind for kind in METRICS if kind not in (Alarm, OutOfDistribution)])
 def test_memory_does_not_grow(kind: type[StreamingMetric]) -> None:
     def held(metric: StreamingMetric) -> int:
         return sum(state.numel() for state in metric.metric_state.values() if isinstance(state, Tensor))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from smokescope import __version__
-from smokescope.cli import convert, info, transmission
+from smokescope.cli import convert, data, info, transmission
 from smokescope.cli.console import complain
 from smokescope.errors import SmokescopeError
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command()(transmission.transmission)
 app.command()(convert.convert)
 app.command()(info.info)
+app.add_typer(data.app, name="data")
 
 
 def _print_version(wanted: bool) -> None:

@@ -31,8 +31,10 @@ def printable(text: str) -> str:
 
 
 def complain(error: SmokescopeError) -> None:
-    """Print an error as one line on stderr."""
-    print(f"smokescope: {printable(str(error))}", file=sys.stderr)
+    """Print an error as one line on stderr, and a line for each of its details."""
+    print(f"smokescope: {printable(error.sentence)}", file=sys.stderr)
+    for detail in error.details:
+        print(f"  {printable(str(detail))}", file=sys.stderr)
 
 
 def work_through(

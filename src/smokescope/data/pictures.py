@@ -2,8 +2,12 @@
 
 import io
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
@@ -11,6 +15,8 @@ from PIL.ExifTags import Base as ExifTag
 
 from smokescope.data.files import open_input
 from smokescope.errors import SmokescopeError
+
+Number = TypeVar("Number", np.uint8, np.float32)
 
 # What cameras and people make; Pillow's decoders of rarer formats stay shut. (A camera's MPO opens as JPEG.)
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "PPM")
@@ -46,6 +52,17 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
     Raises:
         SmokescopeError: The file is missing, not a picture, damaged, too large or of an unusual kind.
     """
+    with decode(path) as image:
+        return _as_rgb(image, path)
+
+
+@contextmanager
+def decode(path: Path) -> Iterator[Image.Image]:
+    """Open and decode a picture file, upright, and turn whatever is wrong with it into a sentence.
+
+    Raises:
+        SmokescopeError: As for `read_picture`; also from errors in the body of the `with`.
+    """
     with open_input(path) as stream, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow warns of odd metadata and of sizes; neither spoils pixels
         try:
@@ -54,7 +71,7 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
                     raise Image.DecompressionBombError
                 image.load()
                 turn = _UPRIGHT.get(image.getexif().get(ExifTag.Orientation, 1))
-                return _as_rgb(image if turn is None else image.transpose(turn), path)
+                yield image if turn is None else image.transpose(turn)
         except SmokescopeError:
             raise
         except UnidentifiedImageError:
@@ -71,6 +88,23 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
             raise SmokescopeError(
                 f"{path} is damaged or cut short and cannot be decoded: get a fresh copy"
             ) from error
+
+
+def shrink(values: NDArray[Number], side: int) -> NDArray[Number]:
+    """Shrink a picture or map, H x W or H x W x C, to a longer side of at most `side`, averaging areas."""
+    height, width = values.shape[:2]
+    ratio = side / max(height, width)
+    if ratio >= 1:
+        return values
+    size = max(1, round(width * ratio)), max(1, round(height * ratio))
+    return np.asarray(cv2.resize(values, size, interpolation=cv2.INTER_AREA), values.dtype)
+
+
+def encode_jpeg(pixels: NDArray[np.uint8]) -> bytes:
+    """Encode H x W x 3 colours as a JPEG file's bytes, with as little loss as the format allows."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=97, subsampling=0)
+    return buffer.getvalue()
 
 
 def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:

@@ -1,0 +1,219 @@
+"""`smokescope data scenes`: which pictures show the same view, and folds that keep them together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from smokescope.cli.console import work_through
+from smokescope.errors import SmokescopeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from smokescope.data.comparison import Comparison
+    from smokescope.data.scenes import Grouping, Scenes
+    from smokescope.data.sets import PictureName, PictureSet
+    from smokescope.data.views import Views
+    from smokescope.report.sheets import Row
+
+SHOWN = 24  # pictures of a scene on the sheets, three lines
+ALONE = 96  # pictures without a like in one row
+PAGES = 30  # more than anybody looks at
+
+_SHEETS = "sheet-[0-9][0-9][0-9].png"
+
+
+class _Loaded(NamedTuple):
+    """What is kept of every picture that could be read."""
+
+    pictures: list[PictureName]
+    views: Views
+    thumbnails: list[NDArray[np.uint8]]
+
+
+def scenes(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="FOLDER", help="Data sets, or folders of pictures; grouped together."),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder for the results; made if it is not there.")
+    ],
+    folds: Annotated[int, typer.Option(min=0, help="How many folds to make; 0 for none.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Decides among scenes of equal size.")] = 0,
+    against: Annotated[
+        Path | None, typer.Option(metavar="OTHER", help="Say which scenes this folder has as well.")
+    ] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0.1, max=1, help="How alike linked pictures are; 0.22 if not given."),
+    ] = None,
+) -> None:
+    """Group pictures by what they show.
+
+    Pictures of the same camera and view are one scene, also minutes and days apart. DIR gets scenes.json,
+    the groups; folds.json, a split that parts no scene; sheet-001.png and so on, at most 30, to check them
+    by eye, the largest first. With --against, against.json says of each picture whether OTHER has its
+    scene too (seen) or not (unseen).
+    """
+    from itertools import islice
+
+    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.folds import make_folds
+    from smokescope.data.pictures import encode_png
+    from smokescope.data.scenes import THRESHOLD, Grouping, Scenes
+    from smokescope.data.sets import list_sets
+    from smokescope.report.sheets import contact_sheets
+
+    if folds == 1:
+        raise SmokescopeError("one fold is no split: ask for 2 or more, or for none (--folds 0)")
+    limit = THRESHOLD if threshold is None else threshold
+    listed = list_sets([*folders, *([against] if against else [])])
+    own = [s for s in listed if s.folder.resolve() in {folder.resolve() for folder in folders}]
+    others = [s for s in listed if s not in own]
+    if against and not others:
+        raise SmokescopeError(f"{against} cannot be compared with itself: name another folder")
+    _refuse_inside(out, listed)
+    prepare_folder(out)
+
+    loaded = _load(own, skip_bad)
+    grouping = Grouping(loaded.views, limit)
+    work_through(range(len(loaded.pictures)), grouping.link, label="comparing")
+    groups = Scenes.of(grouping.scenes, loaded.pictures, {s.name: s.kind for s in own}, limit)
+    split = make_folds(groups, folds, seed) if folds else None
+
+    files = {out / "scenes.json": groups.encode()}
+    if split:
+        files[out / "folds.json"] = split.encode()
+    compared = _compare(grouping, loaded, own, others, skip_bad) if others else None
+    if compared:
+        files[out / "against.json"] = compared.encode()
+    pages = contact_sheets(_rows(groups, loaded))
+    sheets = {out / f"sheet-{i:03}.png": encode_png(page) for i, page in enumerate(islice(pages, PAGES), 1)}
+    write_together(files | sheets)
+    for leftover in set(out.glob(_SHEETS)) - set(sheets):  # of a longer earlier run
+        leftover.unlink()
+
+    sizes = [len(scene) for scene in groups.scenes]
+    typer.echo(
+        f"{sum(sizes)} pictures show {len(sizes)} scenes; the largest has {max(sizes)} pictures, "
+        f"{sizes.count(1)} have one"
+    )
+    if split:
+        typer.echo(f"folds of {', '.join(str(len(fold)) for fold in split.folds)} pictures")
+    if compared:
+        seen = sum(found.status == "seen" for found in compared.pictures.values())
+        typer.echo(
+            f"of scenes that {against} has as well: {seen}; of others: {len(compared.pictures) - seen}"
+        )
+    typer.echo(f"in {out}: {', '.join(path.name for path in [*files, *sheets])}")
+
+
+def _refuse_inside(out: Path, sets: Sequence[PictureSet]) -> None:
+    for given in sets:
+        if given.kind == "negatives" and out.resolve().is_relative_to(given.folder.resolve()):
+            raise SmokescopeError(
+                f"{out} lies in {given.folder}, and the next run would read this one's sheets: "
+                "name another output folder"
+            )
+
+
+def _load(sets: Sequence[PictureSet], skip_bad: bool) -> _Loaded:
+    """Read all pictures of some sets; everything that is bad is told before anything is given up."""
+    import cv2
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from smokescope.data.layouts import Pair, read_pair
+    from smokescope.data.sets import PictureName
+    from smokescope.data.views import Views, describe_view
+    from smokescope.report.sheets import TILE
+
+    pictures, views, thumbnails = list[PictureName](), list[Views](), list[NDArray[np.uint8]]()
+    failed = 0
+    for given in sets:
+
+        def read(pair: Pair, name: str = given.name) -> None:
+            picture, _ = read_pair(pair)  # with its mask: what is grouped can also be trained on
+            height, width = picture.shape[:2]
+            scale = min(TILE[0] / width, TILE[1] / height, 1)
+            size = max(1, round(width * scale)), max(1, round(height * scale))
+            views.append(describe_view(picture))
+            thumbnails.append(cv2.resize(picture, size, interpolation=cv2.INTER_AREA).astype(np.uint8))
+            pictures.append(PictureName(name, pair.name))
+
+        pairs, problems = given.listing
+        failed += work_through(pairs, read, label=f"reading {given.name}", problems=problems).failed
+    if failed and not skip_bad:
+        raise SmokescopeError("nothing was written: mend what is listed above, or go on with --skip-bad")
+    if not pictures:
+        raise SmokescopeError("no usable picture is left")
+    return _Loaded(pictures, Views.stack(views), thumbnails)
+
+
+def _compare(
+    grouping: Grouping,
+    loaded: _Loaded,
+    own: Sequence[PictureSet],
+    others: Sequence[PictureSet],
+    skip_bad: bool,
+) -> Comparison:
+    """Look for each picture's scene in other sets."""
+    import numpy as np
+
+    from smokescope.data.comparison import Comparison, Found, Status, find_nearest, shared
+    from smokescope.data.scenes import Grouping
+    from smokescope.data.sets import PictureName
+    from smokescope.data.views import Views
+
+    theirs = _load(others, skip_bad)
+    count = len(loaded.pictures)
+    together = Grouping(
+        Views.stack([loaded.views, theirs.views]),
+        grouping.threshold,
+        np.concatenate([grouping.scenes, count + np.arange(len(theirs.pictures))]),
+    )
+    work_through(range(len(together.views)), together.link, label="comparing sets")
+    seen = shared(together.scenes, count)
+    pictures = dict[PictureName, Found]()
+
+    def find(index: int) -> None:
+        nearest, similarity = find_nearest(loaded.views, index, theirs.views)
+        status: Status = "seen" if seen[index] else "unseen"
+        pictures[loaded.pictures[index]] = Found(status, similarity, theirs.pictures[nearest])
+
+    work_through(range(count), find, label="nearest")
+    kinds = {s.name: s.kind for s in own}, {s.name: s.kind for s in others}
+    return Comparison(grouping.threshold, *kinds, pictures)
+
+
+def _rows(groups: Scenes, loaded: _Loaded) -> Iterator[Row]:
+    """A row for each scene, its first picture and then those least like it; at the end what is alone."""
+    import numpy as np
+
+    from smokescope.data.views import compare_views
+    from smokescope.report.sheets import Row, Tile
+
+    index = {picture: i for i, picture in enumerate(loaded.pictures)}
+
+    def tile(i: int) -> Tile:
+        return Tile(loaded.thumbnails[i], loaded.pictures[i].name)
+
+    alone = [index[scene[0]] for scene in groups.scenes if len(scene) == 1]
+    for number, scene in enumerate(groups.scenes[: len(groups.scenes) - len(alone)], 1):
+        first, *rest = (index[picture] for picture in scene)
+        alike = compare_views(loaded.views.fine[first], loaded.views.fine[rest])
+        shown = [first, *(rest[i] for i in np.argsort(alike, kind="stable")[: SHOWN - 1])]
+        least = f", the first and the {SHOWN - 1} least like it" if len(scene) > SHOWN else ""
+        yield Row(f"scene {number}: {len(scene)} pictures{least}", [tile(i) for i in shown])
+    for start in range(0, len(alone), ALONE):
+        row = alone[start : start + ALONE]
+        number = len(groups.scenes) - len(alone) + start + 1
+        yield Row(f"scenes {number} to {number + len(row) - 1}: one picture each", [tile(i) for i in row])

@@ -1,0 +1,59 @@
+"""`smokescope data scribble`: a few strokes for each mask, as a hurried person would draw them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from smokescope.cli.console import work_through
+from smokescope.errors import SmokescopeError
+
+if TYPE_CHECKING:
+    from smokescope.data.layouts import Pair
+
+
+def scribble(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A data set: pictures and their masks.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder for the scribbles; made if it is not there.")
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="Another one draws other strokes.")] = 0,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
+) -> None:
+    """Draw scribbles from masks.
+
+    DIR/NAME.png is 8-bit grey: 0 unknown, 1 smoke, 2 background. A picture's strokes depend on the seed and
+    on its name and mask alone, so that they stay when others are added.
+    """
+    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.layouts import Pair, list_pairs, read_pair
+    from smokescope.data.pictures import encode_png
+    from smokescope.data.scribbles import draw_scribble, scribble_seed
+
+    listing = list_pairs(folder)
+    for pair in listing.pairs[:1]:
+        _refuse_data(out, pair)
+    prepare_folder(out)
+    scribbles: dict[Path, bytes] = {}
+
+    def draw(pair: Pair) -> None:
+        _, mask = read_pair(pair)
+        strokes = draw_scribble(mask, scribble_seed(seed, pair.name))
+        scribbles[out / f"{pair.name}.png"] = encode_png(strokes)  # some kilobytes each
+
+    outcome = work_through(listing.pairs, draw, label="scribbles", problems=listing.problems)
+    if outcome.failed and not skip_bad:
+        raise SmokescopeError(f"nothing was written to {out}: mend those files, or go on with --skip-bad")
+    if not scribbles:
+        raise SmokescopeError(f"no usable pair is left in {folder}")
+    write_together(scribbles)
+    more = f"; {outcome.failed} left out" if outcome.failed else ""
+    typer.echo(f"{len(scribbles)} scribbles are in {out}{more}")
+
+
+def _refuse_data(out: Path, pair: "Pair") -> None:
+    """Scribbles have the masks' names: among these they would replace them, among pictures pass for one."""
+    for file in (pair.picture, pair.mask):
+        root = file and file.parents[pair.name.count("/")]
+        if root and out.resolve().is_relative_to(root.resolve()):
+            raise SmokescopeError(f"{out} lies in {root}, among the data itself: name another output folder")

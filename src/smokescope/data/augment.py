@@ -1,0 +1,107 @@
+"""Augmentation of whole batches on the device: geometry for picture and mask alike, colours for the picture.
+
+>>> generator = torch.Generator().manual_seed(0)
+>>> batch = collate([cache[i] for i in range(32)])
+>>> pictures, masks, plain = augment(batch, (480, 480), generator)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from smokescope.data.augment_colour import ColourSettings, recolour
+from smokescope.data.augment_geometry import Draws, GeometrySettings, crop, draw
+from smokescope.precision import at_least_float32
+
+
+@dataclass(frozen=True)
+class AugmentSettings:
+    """All that augmentation may do."""
+
+    geometry: GeometrySettings = field(default_factory=GeometrySettings)
+    colour: ColourSettings = field(default_factory=ColourSettings)
+
+    @classmethod
+    def off(cls) -> "AugmentSettings":
+        """Nothing but bringing pictures to the output's size."""
+        return cls(GeometrySettings.off(), ColourSettings.off())
+
+
+class Batch(NamedTuple):
+    """Pictures of any sizes, each in the top left corner of its place."""
+
+    pictures: Tensor
+    """RGB [N, 3, H, W]: 8-bit values, or floats in [0, 1]."""
+    masks: Tensor
+    """[N, 1, H, W], likewise."""
+    sizes: Tensor
+    """Height and width of each, integers [N, 2]."""
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same on a device."""
+        return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
+
+
+class Augmented(NamedTuple):
+    """A batch ready for training."""
+
+    pictures: Tensor
+    """RGB in [0, 1], [N, 3, h, w]."""
+    masks: Tensor
+    """In [0, 1], soft at their edges, [N, 1, h, w]."""
+    plain: Tensor
+    """The pictures before their colours were changed, [N, 3, h, w]: what transmission is computed of."""
+
+
+def collate(items: Sequence[tuple[Tensor, Tensor]]) -> Batch:
+    """Bring pictures, H x W x 3, and masks, H x W, of a cache together; what is left of a place is black."""
+    sizes = torch.tensor([mask.shape for _, mask in items])
+    height, width = sizes.amax(0).tolist()
+    pictures = torch.zeros(len(items), 3, height, width, dtype=torch.uint8)
+    masks = torch.zeros(len(items), 1, height, width, dtype=torch.uint8)
+    for number, (picture, mask) in enumerate(items):
+        rows, columns = mask.shape
+        pictures[number, :, :rows, :columns] = picture.permute(2, 0, 1)
+        masks[number, 0, :rows, :columns] = mask
+    return Batch(pictures, masks, sizes)
+
+
+def augment(
+    batch: Batch,
+    size: tuple[int, int],
+    generator: torch.Generator,
+    settings: AugmentSettings = AugmentSettings(),  # noqa: B008  (frozen)
+) -> Augmented:
+    """Augment each picture of a batch in its own way, on the device it is on.
+
+    All chance comes from the generator: the same seed gives the same result on the same device, and the same
+    but for rounding and the sensor's noise on another. No gradient flows.
+
+    Args:
+        batch: pictures and masks.
+        size: height and width of the output.
+        generator: on the CPU.
+        settings: what may happen.
+    """
+    device = batch.pictures.device
+    # mixed precision is for networks: with 8 bits of a half, JPEG and resampling would go wrong
+    with torch.no_grad(), torch.autocast(device.type, enabled=False):
+        # nothing here waits for a GPU, which may still be busy with the step before
+        draws = Draws(
+            *(
+                t.to(device, non_blocking=True)
+                for t in draw(len(batch.pictures), settings.geometry, generator)
+            )
+        )
+        pictures, masks = _as_floats(batch.pictures), _as_floats(batch.masks)
+        plain, masks = crop(
+            pictures, masks, batch.sizes.to(device, non_blocking=True), size, draws, settings.geometry
+        )
+        return Augmented(recolour(plain, settings.colour, generator), masks, plain)
+
+
+def _as_floats(values: Tensor) -> Tensor:
+    return values / 255 if values.dtype == torch.uint8 else at_least_float32(values)

@@ -1,0 +1,152 @@
+"""Other light, other air, another camera: what changes a picture's colours and leaves its smoke where it is.
+
+In the order of nature: haze on the way, the lens, the sensor, the camera's processing, compression.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ColourSettings:
+    """How strongly, and for what share of the pictures; colours vary in all of them."""
+
+    brightness: float = 1.15
+    """Light is multiplied by up to this, or divided."""
+    contrast: float = 1.2
+    """Likewise for the distance from the mean grey."""
+    saturation: float = 1.4
+    """Likewise for the distance from grey."""
+    white_balance: float = 1.05
+    """Likewise for each channel by itself."""
+    hue: float = 5.0
+    """Degrees of rotation about grey, either way."""
+    gamma: float = 1.25
+    """Values are raised to up to this power, or its inverse."""
+    grey: float = 0.05
+    """Share of pictures without colour, as of a camera at night."""
+    haze: float = 0.25
+    """Share of pictures with haze added. Haze is not smoke: masks do not change."""
+    haze_strength: Range = (0.05, 0.35)
+    """Share of the light that haze replaces at the horizon. Much more would hide the smoke itself."""
+    blur: float = 0.2
+    blur_sigma: Range = (0.3, 1.5)
+    """Pixels."""
+    noise: float = 0.3
+    noise_gain: Range = (1e-4, 2e-3)
+    """Variance at full light; see `sensor_noise`."""
+    noise_read: Range = (1e-3, 2e-2)
+    jpeg: float = 0.5
+    jpeg_quality: Range = (30.0, 95.0)
+
+    @classmethod
+    def off(cls) -> "ColourSettings":
+        """No change at all."""
+        return cls(
+            brightness=1, contrast=1, saturation=1, white_balance=1, hue=0, gamma=1, grey=0,
+            haze=0, blur=0, noise=0, jpeg=0,
+        )  # fmt: skip
+
+
+def recolour(pictures: Tensor, settings: ColourSettings, generator: torch.Generator) -> Tensor:
+    """Change the light, the air and the camera of each picture.
+
+    Args:
+        pictures: RGB in [0, 1], [N, 3, H, W]; not changed.
+        settings: what may change.
+        generator: on the CPU. The noise of the sensor alone is drawn on the pictures' device, from a seed
+            drawn here.
+
+    Returns:
+        Pictures in [0, 1], [N, 3, H, W].
+    """
+    x = pictures.clone()
+    count = len(x)
+
+    def some(share: float, *ranges: Range) -> tuple[Tensor, list[Tensor]]:
+        """Choose pictures, and for each a strength from each range."""
+        chosen = (torch.rand(count, generator=generator) < share).nonzero()[:, 0]
+        # drawn for all, so that what comes later does not depend on how many were chosen
+        strengths = [low + (high - low) * torch.rand(count, generator=generator) for low, high in ranges]
+        return chosen, [strength[chosen] for strength in strengths]
+
+    def apply(chosen: Tensor, change: Callable[[Tensor], Tensor]) -> None:
+        if len(chosen):
+            where = chosen.to(x.device, non_blocking=True)
+            x[where] = change(x[where])
+
+    chosen, (strength, horizon, glow, warmth) = some(
+        settings.haze, settings.haze_strength, (0.1, 0.6), (0.65, 0.95), (-0.06, 0.06)
+    )
+    apply(chosen, lambda y: add_haze(y, strength, horizon, _airlight(glow, warmth)))
+    chosen, (sigma,) = some(settings.blur, settings.blur_sigma)
+    apply(chosen, lambda y: gaussian_blur(y, sigma))
+    chosen, (gain, read) = some(settings.noise, settings.noise_gain, settings.noise_read)
+    sensor = torch.Generator(x.device).manual_seed(int(torch.randint(2**62, (), generator=generator)))
+    apply(chosen, lambda y: sensor_noise(y, gain, read, sensor))
+    x = _process(x, settings, generator)
+    chosen, (quality,) = some(settings.jpeg, settings.jpeg_quality)
+    apply(chosen, lambda y: jpeg(y, quality))
+    return x
+
+
+def add_haze(pictures: Tensor, strength: Tensor, horizon: Tensor, airlight: Tensor) -> Tensor:
+    """Put air between camera and scene: I = J t + A (1 - t), where t falls with the distance d(height).
+
+    Scenery grows more distant from the lower border, d = 0, up to the horizon; from there on d = 1.
+
+    Args:
+        pictures: RGB [N, 3, H, W].
+        strength: 1 - t at the horizon, [N].
+        horizon: its height from the top, as a share of the picture's, [N].
+        airlight: A, [N, 3].
+    """
+    rows = (torch.arange(pictures.shape[2]) + 0.5) / pictures.shape[2]
+    near = ((rows - horizon[:, None]) / (1 - horizon[:, None])).clamp(0, 1)
+    distance = 1 - near * near * (3 - 2 * near)  # smooth at both ends: no line across the picture
+    through = ((1 - strength[:, None]) ** distance)[:, None, :, None].to(pictures, non_blocking=True)
+    airlight = airlight[:, :, None, None].to(pictures, non_blocking=True)
+    return torch.lerp(airlight, pictures, through)
+
+
+def _airlight(glow: Tensor, warmth: Tensor) -> Tensor:
+    """The colour of haze [N, 3]: near grey, from bluish to brownish."""
+    return (glow[:, None] * (1 + warmth[:, None] * torch.tensor([1.0, 0.0, -1.0]))).clamp(max=1)
+
+
+def _process(x: Tensor, settings: ColourSettings, generator: torch.Generator) -> Tensor:
+    """Light, white balance, hue, saturation and contrast as one linear map of the colours, then gamma."""
+    chance = torch.rand(len(x), 9, generator=generator)
+
+    def factor(most: float, column: int) -> Tensor:
+        return most ** (2 * chance[:, column, None, None] - 1)
+
+    identity = torch.eye(3)
+    balance = torch.diag_embed(settings.white_balance ** (2 * chance[:, 0:3] - 1))
+    light = factor(settings.brightness, 3)
+    hue = _rotation(math.radians(settings.hue) * (2 * chance[:, 4] - 1))
+    luma = torch.tensor([0.299, 0.587, 0.114]).expand(3, 3)
+    vivid = torch.where(chance[:, 5, None, None] < settings.grey, 0, factor(settings.saturation, 6))
+    saturation = vivid * identity + (1 - vivid) * luma
+    contrast = factor(settings.contrast, 7)
+    colours = contrast * light * saturation @ hue @ balance
+    # contrast stretches about the mean grey, which the other steps have moved: that of the result counts
+    about = (1 / contrast - 1) * luma[:1] @ colours
+    colours, about, gamma = (t.to(x, non_blocking=True) for t in (colours, about, factor(settings.gamma, 8)))
+    y = torch.baddbmm(about @ x.mean((2, 3))[:, :, None], colours, x.flatten(2)).clamp_(0, 1)
+    return y.pow_(gamma).view(x.shape)
+
+
+def _rotation(angle: Tensor) -> Tensor:
+    """Rotations of colours about the grey axis, [N] -> [N, 3, 3], by Rodrigues' formula."""
+    sine, cosine = angle.sin()[:, None, None], angle.cos()[:, None, None]
+    cross = torch.tensor([[0.0, -1, 1], [1, 0, -1], [-1, 1, 0]]) / math.sqrt(3)
+    return cosine * torch.eye(3) + sine * cross + (1 - cosine) / 3

@@ -1,0 +1,220 @@
+"""Decoded pictures for training: each is decoded and shrunk once, then read as fast as memory is.
+
+A cache lives in memory or in one file; both hold the same bytes:
+
+    "smokescope cache"          16 bytes that tell the file from somebody else's
+    per pair, in any order      red, green and blue of the picture, then the mask (0 to 255), H x W each
+    index                       JSON: the key, and each pair's place and size
+    length of the index         8 bytes, little-endian
+    "smokescope cache"          again: a file that was cut short does not end so
+
+The file takes its name when it is whole. The key covers all that decides the content: names, sizes and
+times of the pictures' files, the side, and `VERSION`. With another key the cache is made afresh.
+
+    >>> cache = PictureCache(list_pairs(Path("smoke5k/train")), side=640, file=Path("train.cache"))
+    >>> picture, mask = cache[0]
+"""
+
+import hashlib
+import io
+import json
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import BinaryIO, NamedTuple, TypedDict
+
+import cv2
+import numpy as np
+import torch
+from torch import Tensor
+
+from smokescope.data.files import plain_reason
+from smokescope.data.layouts import Listing, Pair, Progress, for_each_pair, read_pair, refuse_problems
+from smokescope.data.pictures import shrink
+from smokescope.errors import SmokescopeError
+
+VERSION = 1  # to be raised with any change in how pictures are decoded, shrunk or stored
+MAGIC = b"smokescope cache"
+
+
+class Place(NamedTuple):
+    """Where one pair is stored."""
+
+    pair: int
+    """Its number in the listing."""
+    offset: int
+    height: int
+    width: int
+
+
+class Index(TypedDict):
+    """What stands at the end of a cache."""
+
+    key: str
+    places: list[Place]
+    problems: list[str]
+
+
+class PictureCache:
+    """Pictures and masks of a data set, decoded, at most `side` pixels long.
+
+    Threads decode when it is made; a file made before for the same data is opened instead. Workers of a
+    DataLoader share the bytes: each maps the file, or inherits the memory.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        side: int,
+        file: Path | None = None,
+        *,
+        skip_bad: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Open or make the cache.
+
+        Args:
+            listing: What to decode.
+            side: Longest side; larger pictures are shrunk by averaging, smaller ones left as they are.
+            file: Where to keep the cache; None keeps it in memory.
+            skip_bad: Go on without the pairs that cannot be used.
+            progress: Told after each pair that was decoded.
+
+        Raises:
+            SmokescopeError: Pairs cannot be used, all of them named; or the file is not ours to overwrite,
+                or cannot be written.
+        """
+        self.file = file
+        self.key = _key(listing, side)
+        found = None if file is None else _open(file)
+        # a cache that leaves pairs out does not serve somebody who wants to hear of them
+        if found is None or found[0]["key"] != self.key or (found[0]["problems"] and not skip_bad):
+            found = _build(listing, side, file, self.key, skip_bad, progress)
+        index, self._bytes = found
+        self._places = index["places"]
+        self.pairs: list[Pair] = [listing.pairs[place.pair] for place in self._places]
+        self.problems = [*listing.problems, *map(SmokescopeError, index["problems"])]
+        refuse_problems(Listing(self.pairs, self.problems), skip_bad)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, number: int) -> tuple[Tensor, Tensor]:
+        """A picture, H x W x 3, and its mask, H x W, as 8-bit values: views to read, not to write to."""
+        _, offset, height, width = self._places[number]
+        middle = offset + 3 * height * width
+        picture, mask = self._bytes[offset:middle], self._bytes[middle : middle + height * width]
+        return picture.view(3, height, width).permute(1, 2, 0), mask.view(height, width)
+
+    def __getstate__(self) -> dict[str, object]:
+        # For a worker that is not forked: the file is mapped anew; memory goes through torch's shared memory.
+        return {**self.__dict__, "_bytes": self._bytes if self.file is None else None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        if self.file is not None:
+            found = _open(self.file)
+            if found is None or found[0]["key"] != self.key:
+                raise SmokescopeError(f"{self.file} was changed while in use: start again")
+            index, self._bytes = found
+            self._places = index["places"]  # made anew for the same data, the order may differ
+
+
+def _key(listing: Listing, side: int) -> str:
+    def stamp(path: Path | None) -> list[str | int]:
+        if path is None:
+            return []
+        try:
+            status = path.stat()
+        except OSError:  # decoding will say what is wrong
+            return [path.name]
+        return [path.name, status.st_size, status.st_mtime_ns]
+
+    stamps = [[pair.name, stamp(pair.picture), stamp(pair.mask)] for pair in listing.pairs]
+    return hashlib.sha256(json.dumps([VERSION, side, stamps]).encode()).hexdigest()
+
+
+def _open(file: Path) -> tuple[Index, Tensor] | None:
+    """Map a cache file; None where there is no file, or an incomplete one of ours.
+
+    Raises:
+        SmokescopeError: The file is somebody else's.
+    """
+    try:
+        with file.open("rb") as stream:
+            if stream.read(len(MAGIC)) != MAGIC:
+                raise SmokescopeError(f"{file} is not a smokescope cache and stays as it is: name another")
+            # index and pixels by one handle: the name may stand for another file a moment later
+            content = np.memmap(stream, np.uint8, "c")  # "c": nothing that is written reaches the file
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SmokescopeError(f"{file} cannot be read: {plain_reason(error)}") from error
+    end = len(content) - 8 - len(MAGIC)
+    if content[end + 8 :].tobytes() != MAGIC:
+        return None
+    start = end - int.from_bytes(content[end : end + 8].tobytes(), "little")
+    try:
+        read = json.loads(content[start:end].tobytes())
+        index = Index(key=read["key"], places=[Place(*p) for p in read["places"]], problems=read["problems"])
+    except (ValueError, TypeError, KeyError):  # not what we write: damaged
+        return None
+    return index, torch.from_numpy(content)
+
+
+def _build(
+    listing: Listing, side: int, file: Path | None, key: str, skip_bad: bool, progress: Progress | None
+) -> tuple[Index, Tensor]:
+    """Decode everything into memory, or into a file that takes its name when it is whole."""
+    if file is None:
+        stream = io.BytesIO()
+        try:
+            index = _decode_into(stream, listing, side, key, skip_bad, progress)
+        except MemoryError:
+            raise SmokescopeError("the decoded pictures do not fit into memory: name a cache file") from None
+        return index, torch.frombuffer(stream.getbuffer(), dtype=torch.uint8)
+    # Two processes that build at once have a file of their own each, and the later name stays.
+    part = file.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("xb") as target:
+            index = _decode_into(target, listing, side, key, skip_bad, progress)
+            target.flush()
+            os.fsync(target.fileno())
+        content = np.memmap(part, np.uint8, "c")
+        part.replace(file)
+        return index, torch.from_numpy(content)
+    except OSError as error:
+        raise SmokescopeError(f"{file} cannot be written: {plain_reason(error)}") from error
+    finally:
+        with suppress(OSError):  # nothing is left of a part by that name if all went well
+            part.unlink()
+
+
+def _decode_into(
+    stream: BinaryIO, listing: Listing, side: int, key: str, skip_bad: bool, progress: Progress | None
+) -> Index:
+    numbers = {pair: number for number, pair in enumerate(listing.pairs)}
+    lock = Lock()
+
+    def decode(pair: Pair) -> Place:
+        picture, mask = read_pair(pair)
+        planes = cv2.split(shrink(picture, side))  # as batches have them: 4 times as fast to collate
+        levels = np.rint(255 * shrink(mask, side)).astype(np.uint8)
+        with lock:
+            offset = stream.tell()
+            stream.writelines(plane.data for plane in (*planes, levels))
+        return Place(numbers[pair], offset, *levels.shape)
+
+    stream.write(MAGIC)
+    results = for_each_pair(decode, listing.pairs, progress)
+    places = [result for result in results if isinstance(result, Place)]
+    problems = [result for result in results if isinstance(result, SmokescopeError)]
+    good = Listing([listing.pairs[place.pair] for place in places], [*listing.problems, *problems])
+    refuse_problems(good, skip_bad)
+    index = Index(key=key, places=places, problems=list(map(str, problems)))
+    text = json.dumps(index).encode()
+    stream.write(text + len(text).to_bytes(8, "little") + MAGIC)
+    return index

@@ -1,0 +1,252 @@
+"""Data sets on disk: pictures and masks, paired by file stem in the layouts that are in use.
+
+    img/ + gt/              smokescope's own, and SMOKE5K as often repacked
+    img/ + gt_/             SMOKE5K as released
+    blendall/ + gt_blendall/, img/ + mask/   SYN70K's training and test sets
+    images/ + masks/        many others
+
+Within them a mask has its picture's stem, or that stem and `_mask`, `_gt` or (SYN70K's tests) `Alpha`.
+A folder without masks is one of pictures without smoke, read with all its subfolders.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smokescope.data.files import plain_reason
+from smokescope.data.masks import read_mask
+from smokescope.data.pictures import SUFFIXES, read_picture
+from smokescope.errors import SmokescopeError
+
+LAYOUTS = (
+    ("img", "gt"),
+    ("img", "gt_"),
+    ("blendall", "gt_blendall"),
+    ("img", "mask"),
+    ("images", "masks"),
+)
+MASK_ENDINGS = ("", "_mask", "_gt", "Alpha")
+
+
+Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
+"""Told how many are done, and of how many."""
+
+
+class Pair(NamedTuple):
+    """A picture and its mask."""
+
+    name: str
+    """Unique in its set: the path below the picture folder, without suffix, with forward slashes."""
+    picture: Path
+    mask: Path | None
+    """None for a picture without smoke."""
+
+
+class Listing(NamedTuple):
+    """What a folder holds, and each thing that is wrong with it."""
+
+    pairs: list[Pair]
+    problems: list[SmokescopeError]
+
+
+def list_pairs(folder: Path) -> Listing:
+    """Pair the pictures and masks of a data set by name; nothing is opened yet.
+
+    Raises:
+        SmokescopeError: The folder is missing, has none of the layouts, or is empty.
+    """
+    listing = try_pairs(folder)
+    if listing is None:
+        known = ", ".join(f"{pictures}/ + {masks}/" for pictures, masks in LAYOUTS)
+        raise SmokescopeError(f"{folder} is not a data set: it has none of {known}")
+    return listing
+
+
+def try_pairs(folder: Path) -> Listing | None:
+    """As `list_pairs`; None where a folder has none of the layouts, and may hold pictures without masks.
+
+    Raises:
+        SmokescopeError: The folder is missing or empty.
+    """
+    found = _find_layout(folder)
+    if found is None:
+        return None
+    pictures_in, masks_in = found
+    pictures, masks = _index(pictures_in), _index(masks_in)
+    if not pictures:
+        raise SmokescopeError(f"the folder {pictures_in} holds no pictures")
+    pairs, problems, used = [], list[SmokescopeError](), set[str]()
+    for name, same_name in sorted(pictures.items()):
+        # a_mask is the mask of a, unless a picture has that very name
+        endings = [ending for ending in MASK_ENDINGS if not ending or name + ending not in pictures]
+        partners = [name + ending for ending in endings if name + ending in masks]
+        files = [*same_name, *(path for partner in partners for path in masks[partner])]
+        if not partners:
+            problems.append(SmokescopeError(f"{same_name[0]} has no mask in {masks_in}"))
+        elif len(files) > 2:
+            problems.append(_ambiguous(name, files))
+        else:
+            pairs.append(Pair(name, files[0], files[1]))
+        used.update(partners)
+    problems += [
+        SmokescopeError(f"{masks[name][0]} has no picture in {pictures_in}")
+        for name in sorted(set(masks) - used)
+    ]
+    return Listing(pairs, problems)
+
+
+def list_negatives(folder: Path) -> Listing:
+    """List a folder of pictures without smoke, with all its subfolders.
+
+    Raises:
+        SmokescopeError: The folder is missing, holds no pictures, or has masks: then smoke is in it.
+    """
+    if (found := _find_layout(folder)) is not None:
+        raise SmokescopeError(f"{folder} has masks in {found[1]}: name a folder of pictures without smoke")
+    pictures = _index(folder)
+    if not pictures:
+        raise SmokescopeError(f"the folder {folder} holds no pictures")
+    masks = {masks for _, masks in LAYOUTS}
+    if inside := next((paths[0] for n, paths in pictures.items() if masks & set(n.split("/")[:-1])), None):
+        raise SmokescopeError(
+            f"{inside} looks like a mask: name the data set itself, with both its folders, or a folder of "
+            "nothing but pictures"
+        )
+    single = [Pair(name, paths[0], None) for name, paths in sorted(pictures.items()) if len(paths) == 1]
+    problems = [_ambiguous(name, paths) for name, paths in sorted(pictures.items()) if len(paths) > 1]
+    return Listing(single, problems)
+
+
+def list_pictures(folder: Path) -> Listing:
+    """List the pairs of a data set; of any other folder all pictures, as ones without smoke.
+
+    Raises:
+        SmokescopeError: As for `try_pairs` and `list_negatives`.
+    """
+    return try_pairs(folder) or list_negatives(folder)
+
+
+def read_pair(pair: Pair) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Read a picture, H x W x 3, and its mask, H x W in [0, 1]; all zeros for a picture without smoke.
+
+    Raises:
+        SmokescopeError: A file cannot be read, or the two differ in size.
+    """
+    picture = read_picture(pair.picture)
+    if pair.mask is None:
+        return picture, np.zeros(picture.shape[:2], np.float32)
+    mask = read_mask(pair.mask)
+    if mask.shape != picture.shape[:2]:
+        raise SmokescopeError(_size_problem(pair, picture.shape[1::-1], mask.shape[::-1]))
+    return picture, mask
+
+
+def for_each_pair(
+    work: Callable[[Pair], Result], pairs: Sequence[Pair], progress: Progress | None = None
+) -> list[Result | SmokescopeError]:
+    """Do the same with each pair, several at a time; a pair's `SmokescopeError` stands for its result."""
+
+    def attempt(pair: Pair) -> Result | SmokescopeError:
+        try:
+            return work(pair)
+        except SmokescopeError as error:
+            return error
+
+    # Threads, as decoders work without Python's lock. Each one silences warnings while it decodes, which is
+    # global: without a frame around all of them, the last to leave could leave them silenced.
+    results: list[Result | SmokescopeError] = []
+    with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        warnings.simplefilter("ignore")
+        for result in pool.map(attempt, pairs):
+            results.append(result)
+            if progress is not None:
+                progress(len(results), len(pairs))
+    return results
+
+
+def check_pairs(pairs: Iterable[Pair], progress: Progress | None = None) -> Listing:
+    """Read every file and compare sizes: what can be used, and what is wrong with the rest.
+
+    Pixels are decoded too, as a file that was cut short shows it nowhere else.
+    """
+
+    def check(pair: Pair) -> Pair:
+        read_pair(pair)
+        return pair
+
+    results = for_each_pair(check, list(pairs), progress)
+    return Listing(
+        [result for result in results if isinstance(result, Pair)],
+        [result for result in results if isinstance(result, SmokescopeError)],
+    )
+
+
+def usable_pairs(listing: Listing, skip_bad: bool, progress: Progress | None = None) -> list[Pair]:
+    """Check a listing and settle what to do about its problems, all of which are told at once.
+
+    Raises:
+        SmokescopeError: Something is wrong and `skip_bad` is not set, or nothing usable is left.
+    """
+    checked = check_pairs(listing.pairs, progress)
+    refuse_problems(Listing(checked.pairs, [*listing.problems, *checked.problems]), skip_bad)
+    return checked.pairs
+
+
+def refuse_problems(listing: Listing, skip_bad: bool) -> None:
+    """Stop at a listing's problems.
+
+    Raises:
+        SmokescopeError: Something is wrong and `skip_bad` is not set, or nothing usable is left.
+    """
+    problems = listing.problems
+    if problems and not skip_bad:
+        if len(problems) == 1:
+            raise SmokescopeError(f"{problems[0]} (--skip-bad goes on without)")
+        raise SmokescopeError(
+            f"{len(problems)} things are wrong with the data (--skip-bad goes on without):", problems
+        )
+    if not listing.pairs:
+        raise SmokescopeError("no usable picture is left:", problems)
+
+
+def _size_problem(pair: Pair, picture: Sequence[int], mask: Sequence[int]) -> str:
+    sizes = f"{picture[0]} x {picture[1]} and {mask[0]} x {mask[1]}"
+    return f"{pair.picture} and {pair.mask} differ in size: {sizes} pixels"
+
+
+def _ambiguous(name: str, files: Sequence[Path]) -> SmokescopeError:
+    listed = ", ".join(map(str, files))
+    return SmokescopeError(f"{name} is ambiguous, several files have its name: {listed}")
+
+
+def _find_layout(folder: Path) -> tuple[Path, Path] | None:
+    """The folders of pictures and of masks, where there are both."""
+    if not folder.is_dir():
+        raise SmokescopeError(f"{folder} is not a folder")
+    for pictures, masks in LAYOUTS:
+        if (folder / pictures).is_dir() and (folder / masks).is_dir():
+            return folder / pictures, folder / masks
+    return None
+
+
+def _index(folder: Path) -> dict[str, list[Path]]:
+    """Pictures below a folder by their name, hidden files left out."""
+
+    def fail(error: OSError) -> None:
+        raise SmokescopeError(f"the folder {error.filename} cannot be read: {plain_reason(error)}")
+
+    found: dict[str, list[Path]] = {}
+    for root, folders, files in os.walk(folder, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for file in sorted(files):
+            path = Path(root, file)
+            if path.suffix.lower() in SUFFIXES and not file.startswith("."):
+                found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), []).append(path)
+    return found

@@ -1,0 +1,153 @@
+"""Small charts as SVG text, without a plotting library: histogram, bars, lines and a map of places.
+
+histogram("Size", [0.1, 0.3, 2.0], "share of the picture, %", log=True)
+"""
+
+import base64
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smokescope.data.pictures import encode_png
+from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP, Axis, Frame, Scale, covering, rule, text
+from smokescope.report.colours import PROBABILITY, ColourMap
+
+BINS = 24
+MIDDLE = 0.55  # of a colour map: neither lost on white paper nor on black
+
+
+def colour_of(quantity: ColourMap) -> str:
+    """The one colour that stands for a quantity in charts, from the middle of its map: "#rrggbb"."""
+    red, green, blue = quantity.table[round(MIDDLE * 255)]
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def histogram(
+    title: str, values: Sequence[float], label: str, *, log: bool = False, quantity: ColourMap = PROBABILITY
+) -> str:
+    """How often values occur, with their median marked.
+
+    Args:
+        title: Above the chart.
+        values: Finite numbers. On a logarithmic axis those at or below 0 are left out, and the label says so.
+        label: What the values are, and their unit.
+        log: Bins of equal ratios on a logarithmic axis.
+        quantity: Whose colour to use.
+    """
+    shown = [v for v in values if v > 0] if log else list(values)
+    if len(shown) < len(values):
+        label += f" ({len(values) - len(shown)} at 0 left out)"
+    if not shown:
+        return _nothing(title, label)
+    scale = covering(shown, log=log)
+    shares = np.clip([scale.share(value) for value in shown], 0.0, 1.0)
+    counts = np.histogram(shares, BINS, (0.0, 1.0))[0]
+    frame = Frame(Axis(label, scale), Axis("pictures", covering([int(counts.max())], zero=True)))
+    edges = [scale.value(i / BINS) for i in range(BINS + 1)]
+    bars = [
+        _bar(frame, edges[i], edges[i + 1], int(n), colour_of(quantity)) for i, n in enumerate(counts) if n
+    ]
+    median = float(np.median(shown))
+    x, _ = frame.at(median, 0)
+    side = "end" if x > (LEFT + RIGHT) / 2 else "start"
+    words = text(x + (-4 if side == "end" else 4), TOP + 8, f"median {median:.3g}", anchor=side)
+    described = (
+        f"{len(shown)} values of {label}, from {min(shown):.3g} to {max(shown):.3g}, median {median:.3g}"
+    )
+    return frame.svg(title, described, [*bars, rule(x, TOP, x, BOTTOM, 0.8), words])
+
+
+def bar_chart(
+    title: str,
+    bars: Sequence[tuple[str, float]],
+    x_label: str,
+    y_label: str,
+    quantity: ColourMap = PROBABILITY,
+) -> str:
+    """One bar for each name, from 0 up."""
+    if not bars:
+        return _nothing(title, x_label)
+    places = [float(i) for i in range(len(bars))]
+    x = Axis(x_label, Scale(-0.6, len(bars) - 0.4), places, [name for name, _ in bars])
+    frame = Frame(x, Axis(y_label, covering([value for _, value in bars], zero=True)))
+    drawn = [_bar(frame, i - 0.4, i + 0.4, value, colour_of(quantity)) for i, (_, value) in enumerate(bars)]
+    return frame.svg(title, ", ".join(f"{name}: {value:.6g}" for name, value in bars), drawn)
+
+
+class Series(NamedTuple):
+    """A line of a chart."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    quantity: ColourMap = PROBABILITY
+    dashed: bool = False
+
+
+def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
+    """Lines over shared axes; the name of each stands at its end."""
+    frame = Frame(x, y)
+    drawn = []
+    for one in series:
+        points = [frame.at(*point) for point in one.points]
+        if not points:
+            continue
+        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+        dash = ' stroke-dasharray="4 3"' if one.dashed else ""
+        colour = colour_of(one.quantity)
+        drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
+        end = (min(points[-1][0], RIGHT - 2), max(points[-1][1] - 6, TOP + 8))
+        drawn.append(text(*end, one.name, anchor="end"))
+    return frame.svg(title, f"{y.label} over {x.label}: " + ", ".join(s.name for s in series), drawn)
+
+
+def heat_map(
+    title: str, cells: NDArray[np.floating], unit: str, description: str, quantity: ColourMap = PROBABILITY
+) -> str:
+    """A map of the picture's area, from 0 to its largest value, with a bar that says which colour is what.
+
+    Args:
+        title: Above the map.
+        cells: H x W values of at least 0, as they lie in the picture.
+        unit: What the values are.
+        description: Read aloud to who cannot see it.
+        quantity: Whose colour map to use.
+    """
+    top = float(cells.max()) or 1.0
+    thirds, names = [0, 1 / 3, 2 / 3, 1], ["0", "⅓", "⅔", "1"]
+    bar = RIGHT - 64
+    frame = Frame(
+        Axis("left to right", Scale(0, 1), thirds, names),
+        Axis("top to bottom", Scale(1, 0), thirds, names),
+        right=bar - 14,
+    )
+    ramp = np.linspace(1.0, 0.0, 64)[:, None]
+    drawn = [
+        _image(quantity.apply(cells / top), LEFT, frame.right - LEFT),
+        _image(quantity.apply(ramp), bar, 10),
+        text(bar + 14, TOP + 8, f"{top:.2g}"),
+        text(bar + 14, BOTTOM, "0"),
+        text(RIGHT, TOP - 6, unit, anchor="end"),
+    ]
+    return frame.svg(title, description, drawn)
+
+
+def _bar(frame: Frame, left: float, right: float, height: float, colour: str) -> str:
+    (x1, y1), (x2, y2) = frame.at(left, height), frame.at(right, 0)
+    width, tall = x2 - x1 - 0.6, y2 - y1
+    return f'<rect x="{x1:.1f}" y="{y1:.1f}" width="{width:.1f}" height="{tall:.1f}" fill="{colour}"/>'
+
+
+def _image(pixels: NDArray[np.uint8], x: float, width: float) -> str:
+    data = base64.b64encode(encode_png(pixels)).decode()
+    return (
+        f'<image x="{x:g}" y="{TOP}" width="{width:g}" height="{BOTTOM - TOP}" preserveAspectRatio="none" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
+    )
+
+
+def _nothing(title: str, label: str) -> str:
+    frame = Frame(Axis(label, Scale(0, 1), []), Axis("", Scale(0, 1), []))
+    middle = text((LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2, "nothing to show", anchor="middle", size=12)
+    return frame.svg(title, f"no values of {label}", [middle])

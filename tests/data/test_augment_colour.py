@@ -1,0 +1,131 @@
+"""Colours, air and camera: each change by its closed form, for the share of pictures it was asked for."""
+
+import dataclasses
+import io
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+
+from smokescope.data.augment_colour import ColourSettings, add_haze, recolour
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def colour(**changes: object) -> ColourSettings:
+    """Nothing but these changes."""
+    return dataclasses.replace(ColourSettings.off(), **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def pictures() -> Tensor:
+    """A smooth scene in the middle of the range, where nothing clips, 50 times."""
+    y, x = torch.meshgrid(torch.linspace(0, 1, 24), torch.linspace(0, 1, 32), indexing="ij")
+    return torch.stack((0.3 + 0.2 * x, 0.5 - 0.1 * y, 0.4 + 0.1 * x * y)).expand(50, -1, -1, -1)
+
+
+def luma(x: Tensor) -> Tensor:
+    return (x * torch.tensor([0.299, 0.587, 0.114])[:, None, None]).sum(1)
+
+
+def test_brightness_multiplies(pictures: Tensor) -> None:
+    factor = recolour(pictures, colour(brightness=1.2), generator()) / pictures
+    torch.testing.assert_close(factor, factor[:, :1, :1, :1].expand_as(factor))
+    assert 1 / 1.2 <= factor.amin() < 0.9 < 1.1 < factor.amax() <= 1.2
+
+
+def test_contrast_stretches_about_the_mean_grey(pictures: Tensor) -> None:
+    result = recolour(pictures, colour(contrast=1.2), generator())
+    mean = luma(pictures).mean((1, 2))
+    torch.testing.assert_close(luma(result).mean((1, 2)), mean)
+    factor = (result - mean[:, None, None, None]) / (pictures - mean[:, None, None, None])
+    torch.testing.assert_close(factor, factor[:, :1, :1, :1].expand_as(factor), rtol=1e-3, atol=1e-3)
+    assert 1 / 1.21 <= factor.amin() < 0.9 < 1.1 < factor.amax() <= 1.21
+
+
+def test_contrast_keeps_the_mean_that_brightness_made(pictures: Tensor) -> None:
+    both = colour(brightness=1.2, contrast=1.2)
+    bright = recolour(pictures, colour(brightness=1.2), generator())
+    torch.testing.assert_close(
+        luma(recolour(pictures, both, generator())).mean((1, 2)), luma(bright).mean((1, 2))
+    )
+
+
+def test_saturation_keeps_luma(pictures: Tensor) -> None:
+    result = recolour(pictures, colour(saturation=1.5), generator())
+    torch.testing.assert_close(luma(result), luma(pictures))
+    assert (result - pictures).abs().amax() > 0.02
+
+
+def test_grey_has_no_colour_and_the_same_luma(pictures: Tensor) -> None:
+    result = recolour(pictures, colour(grey=0.5), generator())
+    grey = (result.amax(1) - result.amin(1)).amax((1, 2)) < 1e-6
+    assert 15 <= grey.sum() <= 35
+    torch.testing.assert_close(luma(result), luma(pictures))
+    assert torch.equal(result[~grey], pictures[~grey])
+
+
+def test_hue_turns_about_grey(pictures: Tensor) -> None:
+    result = recolour(pictures, colour(hue=20.0), generator())
+    torch.testing.assert_close(result.mean(1), pictures.mean(1))
+    torch.testing.assert_close(result.norm(dim=1), pictures.norm(dim=1))
+    assert (result - pictures).abs().amax() > 0.02
+
+
+def test_white_balance_is_a_gain_of_each_channel(pictures: Tensor) -> None:
+    gain = recolour(pictures, colour(white_balance=1.1), generator()) / pictures
+    torch.testing.assert_close(gain, gain[:, :, :1, :1].expand_as(gain))
+    assert 1 / 1.1 <= gain.amin() < gain.amax() <= 1.1
+    assert (gain[:, 0] - gain[:, 2]).abs().amax() > 0.05
+
+
+def test_gamma_is_a_power(pictures: Tensor) -> None:
+    power = recolour(pictures, colour(gamma=1.3), generator()).log() / pictures.log()
+    torch.testing.assert_close(power, power[:, :1, :1, :1].expand_as(power), rtol=1e-4, atol=1e-4)
+    assert 1 / 1.3 <= power.amin() < 0.9 < 1.1 < power.amax() <= 1.3
+
+
+def test_haze_is_the_scattering_model() -> None:
+    scene = torch.rand(2, 3, 40, 30, generator=generator())
+    strength, horizon = torch.tensor([0.0, 0.4]), torch.tensor([0.25, 0.5])
+    air = torch.tensor([[0.9, 0.9, 0.9], [0.8, 0.7, 0.6]])
+    hazy = add_haze(scene, strength, horizon, air)
+    assert torch.equal(hazy[0], scene[0])
+    through = (hazy[1] - air[1, :, None, None]) / (scene[1] - air[1, :, None, None])
+    through = through.median(2).values.mean(0)  # the same along a row and in every channel
+    torch.testing.assert_close(
+        through[:20], torch.full((20,), 0.6), rtol=1e-3, atol=0
+    )  # at and above the horizon
+    assert (through.diff() > -1e-4).all()
+    assert through[-1] > 0.99
+    assert through.diff().amax() < 0.05  # no edge
+
+
+def test_haze_and_the_camera_meet_their_share_of_pictures(pictures: Tensor) -> None:
+    for kind in ("haze", "blur", "noise", "jpeg"):
+        result = recolour(pictures, colour(**{kind: 0.4}), generator())
+        changed = ((result - pictures).abs().amax((1, 2, 3)) > 1e-4).sum()
+        assert 10 <= changed <= 30, kind
+
+
+def test_haze_is_bounded(pictures: Tensor) -> None:
+    result = recolour(pictures, colour(haze=1.0), generator())
+    assert (result.std((1, 2, 3)) > 0.5 * pictures.std((1, 2, 3))).all()
+
+
+def test_jpeg_is_what_is_stored_last() -> None:
+    """After all other changes a picture is a JPEG's: saved again at the same quality, it hardly changes."""
+    scenes = torch.rand(1, 3, 32, 32, generator=generator())
+    changes = dataclasses.replace(ColourSettings(), grey=0.0, jpeg=1.0, jpeg_quality=(60.0, 60.0))
+    result = recolour(scenes, changes, generator(5))[0]
+    pixels = (255 * result).round().byte().permute(1, 2, 0).numpy()
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=60)
+    with Image.open(buffer) as image:
+        again = np.asarray(image, np.float64)
+    original = (255 * scenes[0]).permute(1, 2, 0).numpy()
+    assert np.abs(again - pixels).mean() < 0.2 * np.abs(pixels - original).mean()

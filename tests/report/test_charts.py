@@ -1,0 +1,132 @@
+"""Charts: scales that put values where they belong, and SVG that is whole and says what it shows."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP, Axis, Frame, Scale, covering
+from smokescope.report.charts import Series, bar_chart, colour_of, heat_map, histogram, line_chart
+from smokescope.report.colours import ALEATORIC, EPISTEMIC, PROBABILITY, TOTAL, TRANSMISSION, srgb_to_oklab
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parse(svg: str) -> ElementTree.Element:
+    root = ElementTree.fromstring(svg)
+    assert root.tag == SVG + "svg"
+    assert root.get("role") == "img"
+    assert [child.tag for child in root][:2] == [SVG + "title", SVG + "desc"]
+    return root
+
+
+def words(root: ElementTree.Element) -> list[str]:
+    return [element.text or "" for element in root.iter(SVG + "text")]
+
+
+def heights(root: ElementTree.Element) -> list[float]:
+    return [float(bar.get("height", "nan")) for bar in root.iter(SVG + "rect")]
+
+
+@pytest.mark.parametrize(
+    ("scale", "ticks"),
+    [
+        (Scale(0, 1), [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (Scale(-30, 70), [-20, 0, 20, 40, 60]),
+        (Scale(0.1, 0.3), [0.1, 0.15, 0.2, 0.25, 0.3]),
+        (Scale(0.01, 100, log=True), [0.01, 0.1, 1, 10, 100]),
+        (Scale(2, 50, log=True), [2, 5, 10, 20, 50]),
+    ],
+)
+def test_ticks_are_round(scale: Scale, ticks: list[float]) -> None:
+    assert scale.ticks() == ticks
+
+
+numbers = st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-6)
+
+
+@given(st.lists(numbers, min_size=1, max_size=8), st.booleans())
+def test_an_even_scale_covers_its_values(values: list[float], zero: bool) -> None:
+    scale = covering(values, zero=zero)
+    slack = 1e-6 * (scale.high - scale.low)
+    assert scale.low - slack <= min(values) <= max(values) <= scale.high + slack
+    assert 1 <= len(scale.ticks()) <= 12
+    assert not zero or scale.low <= 0 <= scale.high
+
+
+@given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=8))
+def test_a_logarithmic_scale_covers_its_values(values: list[float]) -> None:
+    scale = covering(values, log=True)
+    assert scale.low * (1 - 1e-6) <= min(values) <= max(values) <= scale.high * (1 + 1e-6)
+    assert 1 <= len(scale.ticks()) <= 12
+
+
+@given(st.floats(0.0, 1.0), st.booleans())
+def test_shares_and_values_are_each_others_inverse(share: float, log: bool) -> None:
+    scale = Scale(0.5, 80, log)
+    assert scale.share(scale.value(share)) == pytest.approx(share, abs=1e-9)
+
+
+def test_a_frame_puts_corners_into_corners() -> None:
+    frame = Frame(Axis("x", Scale(0, 10)), Axis("y", Scale(1, 100, log=True)))
+    assert frame.at(0, 1) == (LEFT, BOTTOM)
+    assert frame.at(10, 100) == (RIGHT, TOP)
+    assert frame.at(5, 10) == pytest.approx(((LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2))
+
+
+def test_a_histogram_counts() -> None:
+    root = parse(histogram("Size <&>", [0.0, 0.1, 0.1, 0.1, 1.0], "share, %"))
+    assert sorted(heights(root)) == pytest.approx([x / 3 * max(heights(root)) for x in (1, 1, 3)], abs=0.1)
+    assert {"Size <&>", "share, %", "pictures", "median 0.1"} <= set(words(root))
+
+
+def test_a_logarithmic_histogram_says_what_it_leaves_out() -> None:
+    root = parse(histogram("Size", [0.0, 0.01, 1, 100], "%", log=True))
+    assert len(heights(root)) == 3
+    assert "% (1 at 0 left out)" in words(root)
+
+
+@pytest.mark.parametrize("values", [[], [0.0], [3.0], [-1e-3, 1e-3], [5.0] * 1000])
+@pytest.mark.parametrize("log", [False, True])
+def test_odd_histograms_are_drawn(values: list[float], log: bool) -> None:
+    root = parse(histogram("Odd", values, "unit", log=log))
+    assert ("nothing to show" in words(root)) == (not any(v > 0 or not log for v in values))
+    assert "nan" not in ElementTree.tostring(root, "unicode").lower()
+
+
+def test_bars_stand_in_proportion() -> None:
+    root = parse(bar_chart("Parts", [("1", 10), ("2", 5), ("more", 0)], "parts", "pictures"))
+    one, two, none = heights(root)
+    assert two == pytest.approx(one / 2, abs=0.1)
+    assert none == 0
+    assert {"1", "2", "more"} <= set(words(root))
+
+
+def test_lines_go_through_their_points() -> None:
+    series = [Series("ours", [(0, 0), (1, 1)]), Series("ideal", [(0.5, 0.5)], TOTAL, dashed=True)]
+    root = parse(line_chart("Reliability", series, Axis("said", Scale(0, 1)), Axis("seen", Scale(0, 1))))
+    solid, dashed = root.iter(SVG + "polyline")
+    assert solid.get("points") == f"{LEFT:.1f},{BOTTOM:.1f} {RIGHT:.1f},{TOP:.1f}"
+    assert dashed.get("stroke-dasharray")
+    assert (solid.get("stroke"), dashed.get("stroke")) == (colour_of(PROBABILITY), colour_of(TOTAL))
+    assert {"ours", "ideal"} <= set(words(root))
+
+
+@pytest.mark.parametrize("cells", [np.zeros((3, 3)), np.array([[0.0, 2.5], [1.0, 0.0]])])
+def test_a_heat_map_holds_its_pictures_and_its_scale(cells: np.ndarray) -> None:
+    root = parse(heat_map("Place", cells, "× even", "all over"))
+    links = [image.get("href") or "" for image in root.iter(SVG + "image")]
+    assert len(links) == 2
+    assert all(link.startswith("data:image/png;base64,") for link in links)
+    assert f"{cells.max() or 1:.2g}" in words(root)
+
+
+def test_colours_of_quantities_read_on_white_and_on_black_and_differ() -> None:
+    colours = [colour_of(m) for m in (TRANSMISSION, PROBABILITY, TOTAL, ALEATORIC, EPISTEMIC)]
+    assert len(set(colours)) == 5
+    for colour in colours:
+        rgb = np.array([int(part, 16) for part in re.findall("..", colour[1:])]) / 255
+        assert 0.45 < srgb_to_oklab(rgb)[0] < 0.75
