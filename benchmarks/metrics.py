@@ -31,7 +31,7 @@ class Batch(NamedTuple):
     mask: Tensor  # bool [N, H, W]
     maps: Decomposition  # [N, H, W]
     classes: list[tuple[Tensor, Tensor]]  # float32 [H * W, 2] and int64 [H * W], for torchmetrics
-    grey: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]]  # [H, W] twice, for PySODMetrics
+    arrays: list[tuple[NDArray[np.float32], NDArray[np.bool_]]]  # [H, W] twice, for PySODMetrics
 
 
 def make_batch() -> Batch:
@@ -40,14 +40,12 @@ def make_batch() -> Batch:
     logits = interpolate(coarse, (SIZE, SIZE), mode="bicubic", align_corners=False)[:, 0].clamp(-14, 14)
     mask = logits + 2 * torch.randn(logits.shape, generator=generator) > 0
     level = (torch.sigmoid(logits) * 255).round().to(torch.uint8)
-    level[:, 0, :2] = torch.tensor([0, 255], dtype=torch.uint8)  # PySODMetrics' stretch then changes nothing
     probability = level.float() / 255
     maps = decompose(logits + torch.randn(4, *logits.shape, generator=generator))
     pairs = [(p.flatten(), y.flatten().long()) for p, y in zip(probability, mask, strict=True)]
     classes = [(torch.stack((1 - p, p), dim=1), y) for p, y in pairs]
-    truth = mask.to(torch.uint8) * 255
-    grey = [(p.numpy(), y.numpy()) for p, y in zip(level, truth, strict=True)]
-    return Batch(probability, mask, maps, classes, grey)
+    arrays = [(p.numpy(), y.numpy()) for p, y in zip(probability, mask, strict=True)]
+    return Batch(probability, mask, maps, classes, arrays)
 
 
 def ours_f(batch: Batch, repeats: int) -> float | None:
@@ -61,8 +59,8 @@ def pysodmetrics_f(batch: Batch, repeats: int) -> float | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that its F-measure will move to another class
         metric = py_sod_metrics.Fmeasure()
-    for prediction, truth in batch.grey * repeats:
-        metric.step(prediction, truth)
+    for prediction, truth in batch.arrays * repeats:
+        metric.step(prediction, truth, normalize=False)
     return float(metric.get_results()["fm"]["curve"].mean())
 
 

@@ -100,3 +100,5 @@ def test_streaming_keeps_two_maps_and_no_samples() -> None:
 def test_nothing_cannot_be_decomposed() -> None:
     with pytest.raises(ValueError, match="no sample"):
         Decomposer().compute()
+    with pytest.raises(ValueError, match="no sample"):
+        decompose(torch.empty(0, 2, 2))

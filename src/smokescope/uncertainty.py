@@ -66,7 +66,7 @@ class Decomposer:
 
     def compute(self) -> Decomposition:
         """Decompose what has come in so far; at least one sample."""
-        if self._probability is None or self._entropy is None:
+        if self._probability is None or self._entropy is None or self._count == 0:
             raise ValueError("no sample has come in: nothing to decompose")
         mean = (self._probability / self._count).clamp(0, 1)
         total = _entropy_of_probability(mean)

@@ -107,3 +107,10 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(SmokescopeError, match=r"w.safetensors cannot be written: no space left"):
         write_tensors(tmp_path / "w.safetensors", TENSORS, METADATA)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"\x80", b"P", b"\x80\x02", b"{}"])
+def test_files_of_a_byte_or_two_are_refused_like_any_other(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "tiny").write_bytes(content)
+    with pytest.raises(SmokescopeError, match="tiny"):
+        read_tensors(tmp_path / "tiny")

@@ -41,6 +41,7 @@ def test_a_loaded_model_is_the_saved_one(model: SmokeBVM, tmp_path: Path) -> Non
         ({"settings": '{"latent": 16}'}, "does not fit"),
         ({"settings": '{"latent": "many"}'}, "does not fit"),
         ({"settings": "3"}, "does not fit"),
+        ({"settings": "[]"}, "does not fit"),
     ],
 )
 def test_what_is_not_ours_is_refused_by_name(

@@ -34,7 +34,7 @@ def test_writes_a_data_set_that_reads_as_any_other(run: Run, backgrounds: Path, 
     result = run("data", "render", backgrounds, "--out", tmp_path / "out", "--count", "5")
     assert result.returncode == 0, result.stderr
     assert "5 pictures with rendered smoke" in result.stdout
-    pairs = usable_pairs(list_pairs(tmp_path / "out"), skip_bad=False)
+    pairs = usable_pairs(list_pairs(tmp_path / "out"), skip_bad=False).pairs
     assert len(pairs) == 5
     masks = [read_pair(pair)[1] for pair in pairs]
     assert sum(mask.any() for mask in masks) >= 4
@@ -82,3 +82,17 @@ def test_bad_files_are_told_and_can_be_skipped(run: Run, backgrounds: Path, tmp_
     assert not (tmp_path / "out").exists()
     skipped = run("data", "render", backgrounds, "--out", tmp_path / "out", "--count", "2", "--skip-bad")
     assert skipped.returncode == 0
+    assert "bad.jpg" in skipped.stderr
+    assert "1 left out" in skipped.stdout
+
+
+def test_never_mixes_with_what_is_there(run: Run, backgrounds: Path, tmp_path: Path) -> None:
+    """Lookalikes over an earlier run's masks would be fog that is called smoke."""
+    assert run("data", "render", backgrounds, "--out", tmp_path / "out", "--count", "2").returncode == 0
+    before = contents(tmp_path)
+    for out in (tmp_path / "out", backgrounds, backgrounds / "more"):
+        for kind in ((), ("--lookalikes",)):
+            refused = run("data", "render", backgrounds, "--out", out, "--count", "1", *kind)
+            assert refused.returncode == 2
+            assert "name a" in refused.stderr
+    assert contents(tmp_path) == before

@@ -162,8 +162,8 @@ def test_bad_requests_get_one_sentence(tmp_path: Path, run: Run) -> None:
         ((smoke, "--out", out, "--folds", 1), "one fold is no split"),
         ((smoke, "--out", out, "--against", smoke), "cannot be compared with itself"),
         ((smoke, clear, "--out", out, "--against", smoke / "../clear"), "cannot be compared with itself"),
-        ((clear, "--out", clear / "north"), "the next run would read this one's sheets"),
-        ((smoke, "--out", clear / "x", "--against", clear), "the next run would read this one's sheets"),
+        ((clear, "--out", clear / "north"), "among the data: name another output folder"),
+        ((smoke, "--out", clear / "x", "--against", clear), "among the data: name another output folder"),
         ((tmp_path, "--out", out), "looks like a mask"),
     ):
         result = run("data", "scenes", *arguments)

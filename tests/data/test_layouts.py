@@ -174,7 +174,7 @@ def test_every_problem_is_named_in_one_report(tmp_path: Path) -> None:
 
 def test_skip_bad_goes_on_without_them(tmp_path: Path) -> None:
     spoilt_set(tmp_path)
-    assert [pair.name for pair in usable_pairs(list_pairs(tmp_path), skip_bad=True)] == ["good"]
+    assert [pair.name for pair in usable_pairs(list_pairs(tmp_path), skip_bad=True).pairs] == ["good"]
 
 
 def test_nothing_left_is_an_error_even_then(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_turned_picture_fits_its_upright_mask(tmp_path: Path) -> None:
     Image.fromarray(upright).transpose(Image.Transpose.ROTATE_90).save(tmp_path / "img/a.jpg", exif=exif)
     (tmp_path / "gt").mkdir()
     Image.fromarray(upright[..., 0]).save(tmp_path / "gt/a.png")
-    [pair] = usable_pairs(list_pairs(tmp_path), skip_bad=False)
+    [pair] = usable_pairs(list_pairs(tmp_path), skip_bad=False).pairs
     pixels, smoke = read_pair(pair)
     np.testing.assert_array_equal(pixels[..., 0] > 125, smoke > 0.5)
 

@@ -51,7 +51,7 @@ NAMES = {
 }
 
 
-def test_names_are_those_of_the_design() -> None:
+def test_names_are_those_that_evaluate_writes() -> None:
     report = SmokeMetrics().compute()
     assert {name: list(value) if isinstance(value, dict) else None for name, value in report.items()} == NAMES
     assert list(report["alarm"]["shipped"]) == ["detection_rate", "false_alarm_rate"]

@@ -108,6 +108,20 @@ def test_what_a_sample_repeats_is_small() -> None:
     assert two - one < 0.15 * one
 
 
+def test_sampling_keeps_no_graph(model: SmokeBVM) -> None:
+    """Else fifty samples of a training step would hold fifty decoders' activations."""
+    kept: list[Tensor] = []
+
+    def keep(x: Tensor) -> Tensor:
+        kept.append(x)
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        result = model.sample(torch.rand(1, 3, 32, 32), 3)
+    assert not kept
+    assert not any(map_.requires_grad for map_ in result)
+
+
 def test_batched_samples_are_those_of_one_at_a_time(model: SmokeBVM) -> None:
     """Sample b of picture n stands at [b, n]: decoded alone, it is the same."""
     model.eval()
@@ -216,6 +230,14 @@ def test_settings_travel_as_plain_values() -> None:
     assert ModelSettings.from_dict(settings.to_dict()) == settings
     with pytest.raises(ValueError, match="dropuot"):
         ModelSettings.from_dict({"dropuot": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("injection", "ful"), ("encoder_stride", "v2"), ("dropout_unit", "chanel")]
+)
+def test_a_misspelt_choice_is_refused(name: str, value: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be .* not '{value}'"):
+        ModelSettings.from_dict({name: value})
 
 
 @pytest.mark.parametrize(("count", "block"), [(0, 8), (4, 0)])

@@ -107,13 +107,59 @@ def test_plumes_rise_from_their_source_and_lean_with_the_wind() -> None:
     assert 0 <= plumes.sunlight.min() <= plumes.sunlight.max() <= 1
 
 
-def test_the_side_away_from_the_sun_is_darker() -> None:
-    dice = Dice(7)
-    plumes = grow(dice, draw_habits(dice, 32)._replace(thickness=torch.full((32,), 6.0)))
-    thick = plumes.depth > 2
-    assert plumes.sunlight[thick].std() > 0.1
-    thin = grow(Dice(7), draw_habits(Dice(7), 32)._replace(thickness=torch.full((32,), 0.05)))
-    assert thin.sunlight[thin.depth > 0.02].mean() > plumes.sunlight[thick].mean()
+class SunAt(Dice):
+    """Dice that put the sun where they are told."""
+
+    azimuth = 0.0
+
+    def uniform(self, count: int, low: float = 0.0, high: float = 1.0) -> Tensor:
+        drawn = super().uniform(count, low, high)
+        return torch.full_like(drawn, self.azimuth) if low == -torch.pi else drawn
+
+
+@pytest.mark.parametrize("azimuth", [-torch.pi / 2, torch.pi / 2])
+def test_the_side_away_from_the_sun_is_darker(azimuth: float) -> None:
+    dice = SunAt(7)
+    dice.azimuth = azimuth
+    upright = draw_habits(dice, 16)._replace(thickness=torch.full((16,), 8.0), wind=torch.zeros(16))
+    plumes = grow(dice, upright)
+    column = (torch.arange(FACE) + 0.5) / FACE
+    right = (column > plumes.source[:, :1]).view(16, 1, 1, FACE)
+    weight = plumes.depth.clamp(max=2)
+    lit = [(plumes.sunlight * weight * side).sum() / (weight * side).sum() for side in (right, ~right)]
+    assert abs(lit[0] - lit[1]) > 0.03
+    assert (lit[0] > lit[1]) == (azimuth > 0)
+
+
+def test_thin_smoke_is_lit_through() -> None:
+    thick, thin = (
+        grow(Dice(7), draw_habits(Dice(7), 32)._replace(thickness=torch.full((32,), depth)))
+        for depth in (6.0, 0.05)
+    )
+    assert thin.sunlight[thin.depth > 0.02].mean() > thick.sunlight[thick.depth > 2].mean() + 0.1
+
+
+def test_a_ridge_hides_what_is_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smoke, "draw_shares", lambda dice, count: torch.full((count,), 0.1))
+    for share, hidden in ((1.0, True), (0.0, False)):
+        monkeypatch.setattr(smoke, "BEHIND", share)
+        t = render_smoke(hills(16, horizon=0.5), seed=2).transmission[:, 0]
+        assert (t[:, : HEIGHT // 2 - 4] < 0.9).any()
+        assert (t[:, HEIGHT // 2 + 4 :] == 1).all() == hidden
+
+
+def test_the_camera_adds_noise_and_compression() -> None:
+    flat = torch.full((4, 3, 64, 64), 0.5)
+    assert not torch.equal(smoke.photograph(Dice(0), flat), flat)
+    assert not torch.equal(smoke.photograph(Dice(0), flat), smoke.photograph(Dice(1), flat))
+
+
+def test_shaded_smoke_is_darker() -> None:
+    backdrop = survey(hills(8))
+    bright, dark = (
+        smoke._airlight(Dice(3), backdrop, torch.full((8, 1, 4, 4), sunlight)) for sunlight in (1.0, 0.0)
+    )
+    assert (bright > dark).all()
 
 
 def test_finds_the_skyline_and_knows_when_there_is_none() -> None:

@@ -85,7 +85,9 @@ def _opened(path: Path) -> Iterator[_File]:
             yield cast(_File, file)
     except safetensors.SafetensorError:
         # Only now: a good file may begin with a pickle's 0x80, as the lowest byte of its header's length.
-        if start == b"PK\x03\x04" or (start[0] == 0x80 and start[1] in range(2, 6)):
+        if start == b"PK\x03\x04" or (
+            start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+        ):
             raise SmokescopeError(
                 f"{path} is a PyTorch pickle, which could run code, and is not opened: "
                 "`smokescope convert` turns one of ResNet-50 weights into safetensors"

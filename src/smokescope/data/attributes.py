@@ -12,18 +12,18 @@ are shares of the longer side, so that figures of small and of large pictures co
 """
 
 import math
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from smokescope.data.pictures import shrink
 from smokescope.physics.transmission import transmission
 
 Smoke = NDArray[np.bool_]
 Picture = NDArray[np.uint8]
-Scalar = TypeVar("Scalar", np.uint8, np.float32)
 
 NEAR = 0.02  # 13 of 640 pixels: wide enough for texture to average out, narrow enough to be beside the smoke
 # Bright and grey as smoke is: so are 78 % of the smoke's pixels in SMOKE5K's real pictures, 24 % of the rest.
@@ -213,13 +213,3 @@ def channel_range(picture: Picture) -> tuple[Picture, Picture]:
     """Smallest and largest channel of each pixel, H x W; many times as quick as a reduction by numpy."""
     red, green, blue = picture[..., 0], picture[..., 1], picture[..., 2]
     return np.minimum(np.minimum(red, green), blue), np.maximum(np.maximum(red, green), blue)
-
-
-def shrink(pixels: NDArray[Scalar], longest: int) -> NDArray[Scalar]:
-    """Scale an array so that its longer side is at most `longest`, each pixel the mean of what it covers."""
-    height, width = pixels.shape[:2]
-    factor = longest / max(height, width)
-    if factor >= 1:
-        return pixels
-    shape = (max(1, round(width * factor)), max(1, round(height * factor)))
-    return np.asarray(cv2.resize(pixels, shape, interpolation=cv2.INTER_AREA), pixels.dtype)

@@ -73,7 +73,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         SmokescopeError: A file cannot be written; nothing new is left behind.
     """
     waiting: dict[Path, Path] = {}
-    placed: list[Path] = []
+    created: list[Path] = []
     try:
         for path, data in files.items():
             with _naming(path):
@@ -85,10 +85,11 @@ def write_together(files: Mapping[Path, bytes]) -> None:
                 _write_through(waiting[path], data)
         for path in files:
             with _naming(path):
+                if not path.exists():
+                    created.append(path)
                 waiting[path].replace(path)
-            placed.append(path)
     except BaseException:  # Ctrl-C leaves nothing behind either
-        for leftover in [*waiting.values(), *placed]:
+        for leftover in [*waiting.values(), *created]:  # what took an older file's place is whole, and stays
             with suppress(OSError):
                 leftover.unlink()
         raise

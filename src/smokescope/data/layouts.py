@@ -133,6 +133,19 @@ def list_pictures(folder: Path) -> Listing:
     return try_pairs(folder) or list_negatives(folder)
 
 
+def refuse_among(out: Path, listing: Listing) -> None:
+    """Refuse an output folder among the data: results would replace masks, or be read as pictures.
+
+    Raises:
+        SmokescopeError: The folder lies in that of the pictures or of the masks.
+    """
+    for pair in listing.pairs[:1]:  # all of a listing have the same two folders
+        for file in (pair.picture, pair.mask):
+            root = file and file.parents[pair.name.count("/")]
+            if root and out.resolve().is_relative_to(root.resolve()):
+                raise SmokescopeError(f"{out} lies in {root}, among the data: name another output folder")
+
+
 def read_pair(pair: Pair) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Read a picture, H x W x 3, and its mask, H x W in [0, 1]; all zeros for a picture without smoke.
 
@@ -188,15 +201,16 @@ def check_pairs(pairs: Iterable[Pair], progress: Progress | None = None) -> List
     )
 
 
-def usable_pairs(listing: Listing, skip_bad: bool, progress: Progress | None = None) -> list[Pair]:
-    """Check a listing and settle what to do about its problems, all of which are told at once.
+def usable_pairs(listing: Listing, skip_bad: bool, progress: Progress | None = None) -> Listing:
+    """Check a listing: the pairs that can be used, and the problems that `skip_bad` goes on without.
 
     Raises:
         SmokescopeError: Something is wrong and `skip_bad` is not set, or nothing usable is left.
     """
     checked = check_pairs(listing.pairs, progress)
-    refuse_problems(Listing(checked.pairs, [*listing.problems, *checked.problems]), skip_bad)
-    return checked.pairs
+    usable = Listing(checked.pairs, [*listing.problems, *checked.problems])
+    refuse_problems(usable, skip_bad)
+    return usable
 
 
 def refuse_problems(listing: Listing, skip_bad: bool) -> None:

@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from smokescope.data.attributes import Picture, channel_range, shrink
+from smokescope.data.attributes import Picture, channel_range
+from smokescope.data.pictures import shrink
 
 SHARPNESS_SIDE = 256  # the smallest pictures of the sets in use (SYN70K): shrunk to it, all sets compare
 NIGHT = 0.2  # mean luma; the darkest daylight picture of SMOKE5K's real ones has 0.32

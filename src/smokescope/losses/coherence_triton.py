@@ -18,8 +18,9 @@ def coherence(p: Tensor, t: Tensor, radius: int, sigma_p: float, sigma_t: float)
     height, width = p.shape[-2:]
     grid = (triton.cdiv(height * width, BLOCK), p.numel() // (height * width))
     settings = (height, width, radius, 0.5 / sigma_p**2, 0.5 / sigma_t**2, BLOCK)
-    _normalise_and_sum[grid](p, t, c, terms, p.numel(), *settings)
-    _differentiate[grid](p, t, c, gradient, *settings)
+    with torch.cuda.device(p.device if p.is_cuda else -1):  # Triton launches on the current device
+        _normalise_and_sum[grid](p, t, c, terms, p.numel(), *settings)
+        _differentiate[grid](p, t, c, gradient, *settings)
     return terms.sum(), gradient
 
 

@@ -20,7 +20,7 @@ BINS = 1000
 
 
 class UncertaintyFigures(TypedDict):
-    """What the maps are worth; None where one of the two kinds of pixels is missing.
+    """What the maps are worth; an AUROC is None where one of its two kinds of pixels is missing.
 
     `error_auroc`: total uncertainty tells wrong pixels from right ones. `aurc`: area under the risk-coverage
     curve, by total uncertainty. `false_positive_auroc`: epistemic uncertainty tells false-positive pixels

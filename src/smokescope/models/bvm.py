@@ -112,11 +112,12 @@ class SmokeBVM(nn.Module):
         total, aleatoric = self.uncertainty(self._normalise(pictures), torch.sigmoid(logits))
         return total, aleatoric
 
+    @torch.no_grad()
     def sample(self, pictures: Tensor, count: int, block: int = 8) -> Decomposition:
         """Predict by Monte Carlo (Eq. 3 and 5): one pass of the encoder, `count` of the decoder.
 
         Runs in MC mode: batch norm on its running statistics, dropout on, a fresh z for each sample; whatever
-        mode the model is in, and leaves it as it was.
+        mode the model is in, and leaves it as it was. No gradient flows: samples are targets and references.
 
         Args:
             pictures: RGB in [0, 1], [N, 3, H, W].

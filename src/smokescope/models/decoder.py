@@ -16,6 +16,7 @@ from smokescope.models.attention import RCAB
 from smokescope.models.dense_aspp import DenseASPP
 
 Injection = Literal["full", "light"]
+DropoutUnit = Literal["element", "channel"]
 
 
 class LatentReduction(nn.Module):
@@ -75,7 +76,7 @@ class BayesianDecoder(nn.Module):
         latent: int = 8,
         width: int = 32,
         dropout: float = 0.3,
-        dropout_unit: Literal["element", "channel"] = "element",
+        dropout_unit: DropoutUnit = "element",
         injection: Injection = "full",
         bottleneck: int = 64,
         growth: int = 32,
@@ -100,7 +101,7 @@ class BayesianDecoder(nn.Module):
             shared: of `prepare`, for N pictures.
             z: latent variables [N * B, latent]; sample b of picture n at b * N + n.
             stochastic: whether dropout acts. The caller says so, rather than the module's mode: thereby
-                sampling needs no switching of modes, and threads do not disturb each other.
+                threads that sample from a model in eval mode do not disturb each other.
 
         Returns:
             Logits [N * B, 1, h_1, w_1].

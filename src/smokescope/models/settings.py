@@ -1,9 +1,9 @@
 """All that is needed to build a model, as data: it travels in a checkpoint's metadata and in YAML."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Literal, Self
+from typing import Self, get_args
 
-from smokescope.models.decoder import Injection
+from smokescope.models.decoder import DropoutUnit, Injection
 from smokescope.models.resnet import Stride
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -39,12 +39,19 @@ class ModelSettings:
     injection: Injection = "full"
     decoder_width: int = 32
     dropout: float = 0.3
-    dropout_unit: Literal["element", "channel"] = "element"
+    dropout_unit: DropoutUnit = "element"
     aspp_bottleneck: int = 64
     aspp_growth: int = 32
     uncertainty_width: int = 16
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
+
+    def __post_init__(self) -> None:
+        choices = {"encoder_stride": Stride, "injection": Injection, "dropout_unit": DropoutUnit}
+        for name, choice in choices.items():
+            if getattr(self, name) not in get_args(choice):
+                wanted = " or ".join(map(repr, get_args(choice)))
+                raise ValueError(f"{name} must be {wanted}, not {getattr(self, name)!r}")
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, fit for JSON and YAML."""
@@ -53,6 +60,8 @@ class ModelSettings:
     @classmethod
     def from_dict(cls, values: dict[str, object]) -> Self:
         """Inverse of `to_dict`; a name that is no setting is an error, since it would silently do nothing."""
+        if not isinstance(values, dict):
+            raise ValueError(f"settings are names and values, not a {type(values).__name__}")
         unknown = sorted(set(values) - {f.name for f in fields(cls)})
         if unknown:
             raise ValueError(f"unknown model settings: {', '.join(unknown)}")

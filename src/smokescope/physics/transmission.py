@@ -62,7 +62,7 @@ def transmission(
 ) -> Tensor:
     """Transmission T(m) = 1 - min over channels and patch of I / A (Eq. 9), refined and clipped.
 
-    A black picture has no haze and so T = 1; one of a single brighter colour is all haze, T = 0.
+    A black picture has no haze and so T = 1; one of a single brighter grey is all haze, T = 0.
 
     Args:
         pictures: RGB in [0, 1], [N, 3, H, W]; halves are computed in float32.
@@ -77,7 +77,7 @@ def transmission(
     with torch.no_grad():
         pictures = at_least_float32(pictures)
         light = airlight(pictures, dark_channel(pictures, patch), fraction)
-        haze = dark_channel(pictures / light.clamp(min=1 / 255), patch)  # half a grey level cannot be seen
+        haze = dark_channel(pictures / light.clamp(min=1 / 255), patch)  # one grey level: black stays black
         if radius > 0:
             haze = guided_filter(grey(pictures), haze, radius, eps)
         return (1 - haze).clamp_(0, 1)

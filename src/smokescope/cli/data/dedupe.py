@@ -13,7 +13,7 @@ from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
     from smokescope.data.groups import Entry, Group
-    from smokescope.data.layouts import Listing, Pair
+    from smokescope.data.layouts import Pair
     from smokescope.report.sheets import Row
 
 PAGES = 12  # of the sheet: some 150 groups, more than anybody looks at
@@ -26,7 +26,7 @@ def dedupe(
         Path, typer.Option(metavar="DIR", help="The folder for the results; made if it is not there.")
     ],
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
-    seed: Annotated[int, typer.Option(help="Picks what the sheet shows of a large group.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Picks what the sheet shows of a large group.")] = 0,
 ) -> None:
     """Find duplicate pictures, and smoke pasted more than once.
 
@@ -40,12 +40,13 @@ def dedupe(
     from smokescope.data.duplicates import glance
     from smokescope.data.files import prepare_folder, write_together
     from smokescope.data.groups import KINDS, Entry, Sieve
-    from smokescope.data.layouts import read_pair
+    from smokescope.data.layouts import list_pictures, read_pair, refuse_among
     from smokescope.data.pictures import encode_png
     from smokescope.data.plumes import plume
     from smokescope.report.sheets import contact_sheets
 
-    listing = _list(folder, out)
+    listing = list_pictures(folder)
+    refuse_among(out, listing)
     prepare_folder(out)
     entries: list[Entry] = []
 
@@ -69,7 +70,7 @@ def dedupe(
     write_together(
         {
             out / "duplicates.json": _report(entries, groups),
-            out / "keep.txt": "".join(f"{name}\n" for name in sorted(sieve.kept)).encode(),
+            out / "keep.txt": _encoded("".join(f"{name}\n" for name in sorted(sieve.kept))),
             **{out / f"sheet-{i:03}.png": page for i, page in enumerate(pages, 1)},
         }
     )
@@ -79,17 +80,6 @@ def dedupe(
         found = [group for group in groups if group.kind == kind]
         typer.echo(f"{kind:6}{sum(len(g.dropped) for g in found):6} to drop, of {len(found)} kept")
     typer.echo(f"{len(sieve.kept)} of {len(entries)} pictures to keep: {out / 'keep.txt'}")
-
-
-def _list(folder: Path, out: Path) -> Listing:
-    """The pairs of a data set, or else all pictures below the folder."""
-    from smokescope.data.layouts import list_negatives, try_pairs
-
-    if (pairs := try_pairs(folder)) is not None:
-        return pairs
-    if out.resolve().is_relative_to(folder.resolve()):
-        raise SmokescopeError(f"{out} lies in {folder}, and the next run would read its sheets: name another")
-    return list_negatives(folder)
 
 
 def _report(entries: Sequence[Entry], groups: Sequence[Group]) -> bytes:
@@ -124,7 +114,11 @@ def _report(entries: Sequence[Entry], groups: Sequence[Group]) -> bytes:
         },
         "groups": {kind: [group for group in written if group["kind"] == kind] for kind in KINDS},
     }
-    return (json.dumps(report, indent=1, ensure_ascii=False) + "\n").encode()
+    return _encoded(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")  # names that are no UTF-8 come out as they are on disk
 
 
 def _rounded(value: float | None) -> float | None:

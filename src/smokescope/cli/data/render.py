@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
-from smokescope.cli.console import work_through
+from smokescope.cli.console import complain, work_through
 from smokescope.cli.devices import DEVICE_HELP, choose_device, enough_memory
+from smokescope.errors import SmokescopeError
+
+PARTS = ("img", "gt", "opacity", "transmission")
 
 
 def render(
@@ -18,7 +21,7 @@ def render(
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write img/, gt/ and more into.")],
     count: Annotated[int, typer.Option(min=1, help="How many pictures to render.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same pictures.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**40, help="The same seed gives the same pictures.")] = 0,
     lookalikes: Annotated[
         bool, typer.Option("--lookalikes", help="Render fog, cloud, dust, glare and drops instead of smoke.")
     ] = False,
@@ -45,7 +48,13 @@ def render(
     from smokescope.physics.rendering.smoke import render_smoke
 
     find = list_negatives if lookalikes else list_pictures  # over smoke, a lookalike would be no negative
-    pairs = usable_pairs(find(backgrounds), skip_bad)
+    pairs, problems = usable_pairs(find(backgrounds), skip_bad)
+    for problem in problems:
+        complain(problem)
+    if out.resolve().is_relative_to(backgrounds.resolve()):
+        raise SmokescopeError(f"{out} lies in {backgrounds}, among the backgrounds: name another folder")
+    if any(any((out / part).glob("*")) for part in PARTS):
+        raise SmokescopeError(f"{out} holds a data set already, and the two would mix: name an empty folder")
     where = choose_device(device)
     prepare_folder(out)
     order = np.random.default_rng(seed).permutation(len(pairs))
@@ -81,5 +90,6 @@ def render(
     outcome = work_through(range(count), write_one, label="rendering")
     if outcome.done:
         kind = "pictures that only look like smoke" if lookalikes else "pictures with rendered smoke"
-        typer.echo(f"{outcome.done} {kind}, over {len(pairs)} backgrounds, are in {out}")
+        left_out = f" ({len(problems)} left out)" if problems else ""
+        typer.echo(f"{outcome.done} {kind}, over {len(pairs)} backgrounds{left_out}, are in {out}")
     raise typer.Exit(outcome.exit_code)

@@ -67,6 +67,7 @@ def scenes(
 
     from smokescope.data.files import prepare_folder, write_together
     from smokescope.data.folds import make_folds
+    from smokescope.data.layouts import refuse_among
     from smokescope.data.pictures import encode_png
     from smokescope.data.scenes import THRESHOLD, Grouping, Scenes
     from smokescope.data.sets import list_sets
@@ -80,7 +81,8 @@ def scenes(
     others = [s for s in listed if s not in own]
     if against and not others:
         raise SmokescopeError(f"{against} cannot be compared with itself: name another folder")
-    _refuse_inside(out, listed)
+    for each in listed:
+        refuse_among(out, each.listing)
     prepare_folder(out)
 
     loaded = _load(own, skip_bad)
@@ -98,8 +100,9 @@ def scenes(
     pages = contact_sheets(_rows(groups, loaded))
     sheets = {out / f"sheet-{i:03}.png": encode_png(page) for i, page in enumerate(islice(pages, PAGES), 1)}
     write_together(files | sheets)
-    for leftover in set(out.glob(_SHEETS)) - set(sheets):  # of a longer earlier run
-        leftover.unlink()
+    earlier = {*out.glob(_SHEETS), out / "folds.json", out / "against.json"}
+    for leftover in earlier - set(sheets) - set(files):  # of another run: they would speak of other scenes
+        leftover.unlink(missing_ok=True)
 
     sizes = [len(scene) for scene in groups.scenes]
     typer.echo(
@@ -114,15 +117,6 @@ def scenes(
             f"of scenes that {against} has as well: {seen}; of others: {len(compared.pictures) - seen}"
         )
     typer.echo(f"in {out}: {', '.join(path.name for path in [*files, *sheets])}")
-
-
-def _refuse_inside(out: Path, sets: Sequence[PictureSet]) -> None:
-    for given in sets:
-        if given.kind == "negatives" and out.resolve().is_relative_to(given.folder.resolve()):
-            raise SmokescopeError(
-                f"{out} lies in {given.folder}, and the next run would read this one's sheets: "
-                "name another output folder"
-            )
 
 
 def _load(sets: Sequence[PictureSet], skip_bad: bool) -> _Loaded:

@@ -9,7 +9,7 @@ from smokescope.cli.console import work_through
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
-    from smokescope.data.layouts import Pair
+    pass
 
 
 def scribble(
@@ -26,13 +26,12 @@ def scribble(
     on its name and mask alone, so that they stay when others are added.
     """
     from smokescope.data.files import prepare_folder, write_together
-    from smokescope.data.layouts import Pair, list_pairs, read_pair
+    from smokescope.data.layouts import Pair, list_pairs, read_pair, refuse_among
     from smokescope.data.pictures import encode_png
     from smokescope.data.scribbles import draw_scribble, scribble_seed
 
     listing = list_pairs(folder)
-    for pair in listing.pairs[:1]:
-        _refuse_data(out, pair)
+    refuse_among(out, listing)
     prepare_folder(out)
     scribbles: dict[Path, bytes] = {}
 
@@ -49,11 +48,3 @@ def scribble(
     write_together(scribbles)
     more = f"; {outcome.failed} left out" if outcome.failed else ""
     typer.echo(f"{len(scribbles)} scribbles are in {out}{more}")
-
-
-def _refuse_data(out: Path, pair: "Pair") -> None:
-    """Scribbles have the masks' names: among these they would replace them, among pictures pass for one."""
-    for file in (pair.picture, pair.mask):
-        root = file and file.parents[pair.name.count("/")]
-        if root and out.resolve().is_relative_to(root.resolve()):
-            raise SmokescopeError(f"{out} lies in {root}, among the data itself: name another output folder")

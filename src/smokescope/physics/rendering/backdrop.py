@@ -24,6 +24,8 @@ class Backdrop(NamedTuple):
     """Colour of the air just above the skyline [N, 3, 1, 1]."""
     brightness: Tensor
     """Of the brightest tenth of the picture [N, 1, 1, 1]."""
+    light: Tensor
+    """Its mean colour: white by day, orange at sunset [N, 3, 1, 1]."""
     colourful: Tensor
     """0 for a black-and-white picture, 1 for one in colour [N, 1, 1, 1]."""
 
@@ -49,9 +51,17 @@ def survey(pictures: Tensor) -> Backdrop:
     air = ((above > 0.01) & (above < 0.1)).unsqueeze(1).float()
     horizon = (small * air).sum((-2, -1), keepdim=True) / air.sum((-2, -1), keepdim=True).clamp(min=1)
     horizon = torch.where(visible.view(-1, 1, 1, 1), horizon, small.mean((-2, -1), keepdim=True))
-    tenth = light.flatten(1).topk(ROWS * COLUMNS // 10, 1).values.mean(1)
+    tenth = light.flatten(2).topk(ROWS * COLUMNS // 10, 2)
+    brightest = small.flatten(2).gather(2, tenth.indices.expand(-1, 3, -1)).mean(2)
     colour = (small - light).abs().mean((-3, -2, -1), keepdim=True)
-    return Backdrop(skyline, visible, horizon, tenth.view(-1, 1, 1, 1), (colour / 0.01).clamp(max=1))
+    return Backdrop(
+        skyline,
+        visible,
+        horizon,
+        tenth.values.mean(2)[..., None, None],
+        brightest[..., None, None],
+        (colour / 0.01).clamp(max=1),
+    )
 
 
 def _running_median(x: Tensor, size: int) -> Tensor:

@@ -49,8 +49,8 @@ def low_cloud(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     layer = _layer(dice, pictures, base, dice.uniform(count, 0.04, 0.12), ragged=1.0)
     puffs = turbulence(dice, count, pictures.shape[-2:], (8, 5), octaves=5, decay=0.62)
     depth = _column(dice.log_uniform(count, 1.0, 6.0)) * layer * (2 * (1.5 * puffs + layer - 0.5)).clamp(0, 1)
-    top = functional.avg_pool2d(depth, (15, 1), stride=1, padding=(7, 0))
-    shading = 1 - 0.12 * (top - depth).clamp(-1, 1)
+    above = functional.avg_pool2d(functional.pad(depth, (0, 0, 15, 0)), (16, 1), stride=1)
+    shading = 1 - 0.15 * above.clamp(max=1)  # what lies under cloud is darker than its top
     return _veil(pictures, depth, _pale(dice, backdrop, 0.95, 1.15) * shading)
 
 

@@ -24,6 +24,8 @@ EDGE_OPACITY = 0.24
 # Share of the picture that smoke covers: log-normal about the median of real smoke, 0.33 %, with its spread.
 MEDIAN_SHARE, SPREAD = 0.0033, 1.5
 SMALLEST, LARGEST = 0.0005, 0.9
+FILLING = 0.02  # of the pictures have smoke over a tenth of them or more: the log-normal's tail is thin
+BEHIND = 0.35  # of the sources stand behind the skyline, where there is one
 
 PALETTE = (  # reflectance, and how often: fresh smoke of vegetation is mostly white to grey
     ((0.95, 0.95, 0.95), 3.0),
@@ -72,7 +74,7 @@ def render_smoke(backgrounds: Tensor, seed: int, masks: Tensor | None = None) ->
 def outline(opacity: Tensor) -> Tensor:
     """The mask that a person draws around smoke of this opacity, [N, 1, H, W] of 0 and 1.
 
-    People do not follow each eddy: the opacity is blurred by a tenth of the smoke's size first.
+    People do not follow each eddy: the opacity is blurred first, by 6 % of the smoke's size.
     """
     area = (opacity > EDGE_OPACITY).sum((-3, -2, -1))
     blurred = gaussian_blur(opacity, (0.06 * area.sqrt()).clamp(0.3, 6.0))
@@ -88,8 +90,10 @@ def photograph(dice: Dice, pictures: Tensor) -> Tensor:
 
 
 def draw_shares(dice: Dice, count: int) -> Tensor:
-    """Shares of the picture that smoke should cover, [count]."""
-    return (MEDIAN_SHARE * torch.exp(dice.normal(count, 0.0, SPREAD))).clamp(SMALLEST, LARGEST)
+    """Shares of the picture that smoke should cover, [count]; ridges and borders may take some of it."""
+    usual = MEDIAN_SHARE * torch.exp(dice.normal(count, 0.0, SPREAD))
+    filling = dice.log_uniform(count, 0.1, LARGEST)
+    return torch.where(dice.uniform(count) < FILLING, filling, usual).clamp(SMALLEST, LARGEST)
 
 
 def _place(
@@ -104,7 +108,7 @@ def _place(
     x = dice.uniform(count, 0.05, 0.95)
     column = (x * backdrop.skyline.shape[1]).long()
     ridge = backdrop.skyline.gather(1, column[:, None]).squeeze(1)
-    behind = (dice.uniform(count) < 0.35) & backdrop.visible
+    behind = (dice.uniform(count) < BEHIND) & backdrop.visible
     below = dice.uniform(count) ** 2.5 * (0.97 - ridge).clamp(min=0)
     y = torch.where(behind, ridge + dice.uniform(count, 0.0, 0.12) * side / height, ridge + below)
 
@@ -114,14 +118,17 @@ def _place(
     u = (pixel_x - (x * width).view(-1, 1, 1)) / scale + plumes.source[:, 0].view(-1, 1, 1)
     v = (pixel_y - (y * height).view(-1, 1, 1)) / scale + plumes.source[:, 1].view(-1, 1, 1)
     grid = torch.stack((u.expand(-1, height, -1), v.expand(-1, -1, width)), -1) * 2 - 1
-    # a face seen smaller than it is has finer detail than pixels can hold
-    maps = gaussian_blur(torch.cat((plumes.depth, plumes.sunlight), 1), (0.4 * FACE / side).clamp(0.3, 8))
-    seen = functional.grid_sample(maps, grid, align_corners=False)
+    # a face seen smaller than it is has finer detail than pixels can hold; light is averaged where smoke is
+    maps = torch.cat((plumes.depth, plumes.depth * plumes.sunlight), 1)
+    seen = functional.grid_sample(
+        gaussian_blur(maps, (0.4 * FACE / side).clamp(0.3, 8)), grid, align_corners=False
+    )
+    sunlight = seen[:, 1:] / seen[:, :1].clamp(min=1e-6)
     depth = seen[:, :1] * _detail(dice, side, size)
 
     rows = functional.interpolate(backdrop.skyline[:, None], width, mode="linear").unsqueeze(2) * height
     hidden = (pixel_y.unsqueeze(1) - rows + 0.5).clamp(0, 1) * behind.view(-1, 1, 1, 1)
-    return depth * (1 - hidden), seen[:, 1:]
+    return depth * (1 - hidden), sunlight
 
 
 def _detail(dice: Dice, side: Tensor, size: tuple[int, int] | torch.Size) -> Tensor:
@@ -141,7 +148,7 @@ def _airlight(dice: Dice, backdrop: Backdrop, sunlight: Tensor) -> Tensor:
     own = (first * mix + second * (1 - mix)).view(-1, 3, 1, 1)
     own = grey(own) + (own - grey(own)) * backdrop.colourful
     ambient = dice.uniform(count, 0.35, 0.75).view(-1, 1, 1, 1)
-    exposure = backdrop.brightness * dice.uniform(count, 0.8, 1.15).view(-1, 1, 1, 1)
+    exposure = backdrop.light * dice.uniform(count, 0.8, 1.15).view(-1, 1, 1, 1)
     lit = own * (ambient + (1 - ambient) * sunlight) * exposure
     haze = (dice.uniform(count) ** 1.5 * 0.6).view(-1, 1, 1, 1)
     return (lit * (1 - haze) + backdrop.horizon * haze).clamp(0, 1)
