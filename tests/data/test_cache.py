@@ -6,16 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
-from torch import Tensor
+from tests.data.caches import SIDE, assert_same, content, decoded
 
 from smokescope.data import cache as module
 from smokescope.data.cache import MAGIC, PictureCache
 from smokescope.data.layouts import list_negatives, list_pairs, read_pair
 from smokescope.errors import SmokescopeError
-
-SIDE = 64
 
 
 @pytest.fixture
@@ -31,23 +28,6 @@ def data(tmp_path: Path) -> Path:
         )
         Image.fromarray(rng.integers(0, 2, (height, width)).astype(bool)).save(folder / f"gt/{i}.png")
     return folder
-
-
-def decoded(data: Path, file: Path | None = None) -> tuple[PictureCache, int]:
-    """A cache, and how many pairs had to be decoded for it."""
-    calls: list[int] = []
-    cache = PictureCache(list_pairs(data), SIDE, file, progress=lambda done, total: calls.append(done))
-    return cache, len(calls)
-
-
-def content(cache: PictureCache) -> list[tuple[Tensor, Tensor]]:
-    return [cache[i] for i in range(len(cache))]
-
-
-def assert_same(one: PictureCache, other: PictureCache) -> None:
-    assert one.pairs == other.pairs
-    for ours, theirs in zip(content(one), content(other), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
 
 
 def parts(folder: Path) -> list[Path]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tests.data.caches import assert_same, content, decoded
 from torch import Tensor
 from torch.utils.data import DataLoader
 
@@ -19,8 +20,6 @@ from smokescope.data import cache as module
 from smokescope.data.cache import PictureCache, Place
 from smokescope.data.layouts import Pair, list_pairs
 from smokescope.errors import SmokescopeError
-
-SIDE = 64
 
 BUILD = """
 import os, signal, sys
@@ -50,22 +49,6 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def made(data: Path, file: Path | None = None) -> tuple[PictureCache, int]:
-    """A cache, and how many pairs had to be decoded for it."""
-    calls: list[int] = []
-    cache = PictureCache(list_pairs(data), SIDE, file, progress=lambda done, total: calls.append(done))
-    return cache, len(calls)
-
-
-def content(cache: PictureCache) -> list[tuple[Tensor, Tensor]]:
-    return [cache[i] for i in range(len(cache))]
-
-
-def assert_same(one: PictureCache, other: PictureCache) -> None:
-    for ours, theirs in zip(content(one), content(other), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
-
-
 def build(data: Path, file: Path, die_at: int) -> "subprocess.Popen[str]":
     command = [sys.executable, "-c", BUILD, str(data), str(file), str(die_at)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -76,22 +59,22 @@ def test_killed_in_the_middle(data: Path, tmp_path: Path) -> None:
     with build(data, file, die_at=3) as process:
         assert process.wait() == -signal.SIGKILL
     assert not file.exists()
-    assert made(data, file)[1] == 5
+    assert decoded(data, file)[1] == 5
 
 
 def test_two_processes_at_once(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.cache"
     with build(data, file, die_at=-1) as one, build(data, file, die_at=-1) as other:
         assert [one.communicate()[0], other.communicate()[0]] == ["5\n", "5\n"]
-    cache, count = made(data, file)
+    cache, count = decoded(data, file)
     assert count == 0
-    assert_same(cache, made(data)[0])
+    assert_same(cache, decoded(data)[0])
     assert not list(tmp_path.glob(".*.part"))
 
 
 def test_a_cache_in_use_outlives_its_replacement(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.cache"
-    old, _ = made(data, file)
+    old, _ = decoded(data, file)
     before = [(picture.clone(), mask.clone()) for picture, mask in content(old)]
     PictureCache(list_pairs(data), 8, file)
     for ours, then in zip(content(old), before, strict=True):
@@ -111,16 +94,16 @@ def test_a_worker_may_find_the_same_data_in_another_order(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "for_each_pair", backwards)
-        reverse, _ = made(data, file)
+        reverse, _ = decoded(data, file)
     pickled = pickle.dumps(reverse)
     file.unlink()
-    made(data, file)
+    decoded(data, file)
     assert_same(pickle.loads(pickled), reverse)
 
 
 def test_a_pickled_cache_does_not_carry_the_pixels(data: Path, tmp_path: Path) -> None:
-    on_disk, _ = made(data, tmp_path / "a.cache")
-    in_memory, _ = made(data)
+    on_disk, _ = decoded(data, tmp_path / "a.cache")
+    in_memory, _ = decoded(data)
     assert len(pickle.dumps(on_disk)) < 4000
     assert_same(pickle.loads(pickle.dumps(on_disk)), on_disk)
     assert_same(pickle.loads(pickle.dumps(in_memory)), in_memory)
@@ -134,11 +117,11 @@ def first(items: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 warns of threads, idle ones too
 @pytest.mark.parametrize("on_disk", [True, False])
 def test_forked_workers_read_the_same(data: Path, tmp_path: Path, on_disk: bool) -> None:
-    check_workers(made(data, tmp_path / "a.cache" if on_disk else None)[0], "fork")
+    check_workers(decoded(data, tmp_path / "a.cache" if on_disk else None)[0], "fork")
 
 
 def test_fresh_workers_read_the_same(data: Path) -> None:
-    check_workers(made(data)[0], "spawn")
+    check_workers(decoded(data)[0], "spawn")
 
 
 def check_workers(cache: PictureCache, method: str) -> None:

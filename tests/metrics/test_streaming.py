@@ -26,12 +26,7 @@ from smokescope.metrics import (
     UncertaintyQuality,
 )
 from smokescope.metrics.base import StreamingMetric
-
-
-class Maps(NamedTuple):
-    total: Tensor
-    aleatoric: Tensor
-    epistemic: Tensor
+from smokescope.metrics.checks import Maps
 
 
 class Batch(NamedTuple):

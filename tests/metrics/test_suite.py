@@ -1,5 +1,4 @@
 import json
-from typing import NamedTuple
 
 import pytest
 import torch
@@ -14,12 +13,7 @@ from smokescope.metrics import (
     SmokeMetrics,
     UncertaintyQuality,
 )
-
-
-class Maps(NamedTuple):
-    total: Tensor
-    aleatoric: Tensor
-    epistemic: Tensor
+from smokescope.metrics.checks import Maps
 
 
 def random_maps(shape: torch.Size, seed: int) -> Maps:

@@ -21,16 +21,15 @@ class Term(NamedTuple):
 
     attribute: str
     high_is_hard: bool
-    words: str
 
 
 TERMS = (
-    Term("size", False, "small"),
-    Term("contrast", False, "little contrast"),
-    Term("transmission_inside", True, "transparent"),
-    Term("compactness", False, "ragged shape"),
-    Term("parts", True, "in parts"),
-    Term("confusable", True, "much else looks like smoke"),
+    Term("size", False),
+    Term("contrast", False),
+    Term("transmission_inside", True),
+    Term("compactness", False),
+    Term("parts", True),
+    Term("confusable", True),
 )
 
 

@@ -51,7 +51,7 @@ def airlight(pictures: Tensor, dark: Tensor, fraction: float = 0.001) -> Tensor:
     """
     flat, dark = pictures.flatten(2), dark.flatten(2)
     count = max(1, int(fraction * flat.shape[-1]))
-    least = dark.kthvalue(dark.shape[-1] + 1 - count, -1, keepdim=True).values
+    least = dark.topk(count, dim=-1, sorted=False).values.amin(-1, keepdim=True)
     brightness = torch.where(dark < least, -1.0, flat.sum(1, keepdim=True))
     brightest = brightness.argmax(-1, keepdim=True).expand(-1, flat.shape[1], -1)
     return flat.gather(-1, brightest).unsqueeze(-1)
