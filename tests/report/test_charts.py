@@ -1,6 +1,7 @@
 """Charts: scales that put values where they belong, and SVG that is whole and says what it shows."""
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP, Axis, Frame, Scale, covering
+from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Axis, Frame, Scale, covering
 from smokescope.report.charts import Series, bar_chart, colour_of, heat_map, histogram, line_chart
 from smokescope.report.colours import ALEATORIC, EPISTEMIC, PROBABILITY, TOTAL, TRANSMISSION, srgb_to_oklab
 
@@ -25,6 +26,16 @@ def parse(svg: str) -> ElementTree.Element:
 
 def words(root: ElementTree.Element) -> list[str]:
     return [element.text or "" for element in root.iter(SVG + "text")]
+
+
+def extents(root: ElementTree.Element) -> list[tuple[float, float]]:
+    """From where to where the words of the lower axis reach, with digits as wide as in DejaVu Sans."""
+    found = []
+    for element in root.iter(SVG + "text"):
+        if float(element.get("y", "nan")) == BOTTOM + 16:
+            x, half = float(element.get("x", "nan")), 0.64 * 10 / 2 * len(element.text or "")
+            found.append((x - half, x + half))
+    return found
 
 
 def heights(root: ElementTree.Element) -> list[float]:
@@ -70,6 +81,15 @@ def test_shares_and_values_are_each_others_inverse(share: float, log: bool) -> N
     assert scale.share(scale.value(share)) == pytest.approx(share, abs=1e-9)
 
 
+@given(st.integers(0, 10**6))
+def test_counts_have_whole_ticks(count: int) -> None:
+    scale = covering([count], zero=True, whole=True)
+    assert all(tick == int(tick) for tick in scale.ticks())
+    assert scale.ticks()[0] == scale.low == 0
+    assert scale.ticks()[-1] >= 1
+    assert scale.high >= count
+
+
 def test_a_frame_puts_corners_into_corners() -> None:
     frame = Frame(Axis("x", Scale(0, 10)), Axis("y", Scale(1, 100, log=True)))
     assert frame.at(0, 1) == (LEFT, BOTTOM)
@@ -87,6 +107,43 @@ def test_a_logarithmic_histogram_says_what_it_leaves_out() -> None:
     root = parse(histogram("Size", [0.0, 0.01, 1, 100], "%", log=True))
     assert len(heights(root)) == 3
     assert "% (1 at 0 left out)" in words(root)
+
+
+@pytest.mark.parametrize(
+    ("values", "log"),
+    [
+        ([10.0, 5000.0], True),
+        ([0.0, 5000.0], False),
+        ([3.0, 100_000.0], True),
+        ([0.0004, 0.00199], False),
+        ([-150_000.0, 150_000.0], False),
+    ],
+)
+def test_words_of_an_axis_are_on_the_drawing_and_apart(values: list[float], log: bool) -> None:
+    places = extents(parse(histogram("Odd", values, "unit", log=log)))
+    assert len(places) >= 3
+    assert places[0][0] > 0
+    assert places[-1][1] < WIDTH
+    assert all(before[1] < after[0] for before, after in pairwise(places))
+
+
+@pytest.mark.parametrize("values", [[5.0] * 9, [1.0, 2.0, 2.0, 9.0], [1.0, 9.0, 9.0], [1464.2, 1465.0]])
+def test_the_median_stands_above_all_bars(values: list[float]) -> None:
+    root = parse(histogram("Size", values, "unit"))
+    label = next(e for e in root.iter(SVG + "text") if (e.text or "").startswith("median"))
+    title = next(e for e in root.iter(SVG + "text") if e.text == "Size")
+    bars = [float(bar.get("y", "nan")) for bar in root.iter(SVG + "rect")]
+    assert float(title.get("y", "nan")) + 10 < float(label.get("y", "nan")) < min(bars)
+    assert "e+" not in (label.text or "")
+
+
+def test_bars_count_whole_pictures() -> None:
+    for svg in (
+        histogram("Size", [1.0, 2.0, 3.0], "unit"),
+        bar_chart("Parts", [("one", 1), ("two", 1)], "parts", "pictures"),
+    ):
+        ticks = [e.text for e in parse(svg).iter(SVG + "text") if e.get("x") == f"{LEFT - 6:.1f}"]
+        assert ticks == ["0", "1"]
 
 
 @pytest.mark.parametrize("values", [[], [0.0], [3.0], [-1e-3, 1e-3], [5.0] * 1000])

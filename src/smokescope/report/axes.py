@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 360, 230
-LEFT, RIGHT, TOP, BOTTOM = 50, 350, 30, 188  # of the area that is drawn on
+WIDTH, HEIGHT = 360, 238
+LEFT, RIGHT, TOP, BOTTOM = 56, 340, 38, 196  # of the area that is drawn on; six digits fit beside each end
+LETTER = 6.4  # how wide one of the axes' is at most, by the digits of a wide font
+NOTE = TOP - 5  # the line for a word about the marks: below the title, above whatever is drawn
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,13 @@ class Scale:
         low: The first value, above 0 where the scale is logarithmic.
         high: The last value.
         log: Whether equal ratios, not differences, take equal lengths.
+        whole: Whether it counts things, of which there are no halves: its ticks are whole numbers.
     """
 
     low: float
     high: float
     log: bool = False
+    whole: bool = False
 
     def share(self, value: float) -> float:
         """How far along the scale a value lies: 0 at its low end, 1 at its high end."""
@@ -41,7 +45,7 @@ class Scale:
     def ticks(self, count: int = 5) -> list[float]:
         """About `count` round values on the scale: of 1, 2 or 5 times a power of ten."""
         if not self.log:
-            step = _round_step((self.high - self.low) / count)
+            step = _round_step((self.high - self.low) / count, self.whole)
             first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
             return [_clean(i * step) for i in range(first, last + 1)]
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
@@ -54,13 +58,14 @@ class Scale:
         return math.log10(value) if self.log else value
 
 
-def covering(values: Sequence[float], *, log: bool = False, zero: bool = False) -> Scale:
+def covering(values: Sequence[float], *, log: bool = False, zero: bool = False, whole: bool = False) -> Scale:
     """A scale over all values, widened to round ends.
 
     Args:
         values: At least one, finite, and above 0 for a logarithmic scale.
         log: Make it logarithmic; it ends at 1, 2 or 5 times a power of ten.
         zero: Begin (or end) an even scale at 0.
+        whole: The values of an even scale are counts.
     """
     low, high = min(values), max(values)
     if log:
@@ -70,8 +75,9 @@ def covering(values: Sequence[float], *, log: bool = False, zero: bool = False) 
     if low == high:
         low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
         low = 0.0 if zero else low
-    step = _round_step((high - low) / 5)
-    return Scale(_clean(math.floor(low / step + 1e-9) * step), _clean(math.ceil(high / step - 1e-9) * step))
+    step = _round_step((high - low) / 5, whole)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return Scale(_clean(first * step), _clean(last * step), whole=whole)
 
 
 @dataclass(frozen=True)
@@ -121,9 +127,14 @@ class Frame:
 
     def _axes(self) -> list[str]:
         drawn = []
+        taken = -math.inf  # up to where words are written
         for value, name in self.x.marks():
             x = LEFT + self.x.scale.share(value) * (self.right - LEFT)
-            drawn += [rule(x, BOTTOM, x, BOTTOM + 4, 0.6), text(x, BOTTOM + 16, name, anchor="middle")]
+            drawn.append(rule(x, BOTTOM, x, BOTTOM + 4, 0.6))
+            half = len(name) * LETTER / 2
+            if x - half > taken:  # or it would run into the one before
+                drawn.append(text(x, BOTTOM + 16, name, anchor="middle"))
+                taken = x + half + 3
         for value, name in self.y.marks():
             y = BOTTOM - self.y.scale.share(value) * (BOTTOM - TOP)
             drawn += [rule(LEFT, y, self.right, y, 0.15), text(LEFT - 6, y + 3.5, name, anchor="end")]
@@ -154,8 +165,9 @@ def rule(x1: float, y1: float, x2: float, y2: float, opacity: float) -> str:
     return f'<line {ends} stroke="currentColor" stroke-opacity="{opacity}"/>'
 
 
-def _round_step(step: float) -> float:
-    """The nearest of 1, 2, 5 and 10 times the power of ten below."""
+def _round_step(step: float, whole: bool) -> float:
+    """The nearest of 1, 2, 5 and 10 times the power of ten below; if `whole`, at least 1."""
+    step = max(step, 1.0) if whole else step
     power = 10.0 ** math.floor(math.log10(step) + 1e-9)
     return next(
         (m * power for m, limit in ((1, 1.5), (2, 3.5), (5, 7.5)) if step < limit * power), 10 * power

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smokescope.data.pictures import encode_png
-from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP, Axis, Frame, Scale, covering, rule, text
+from smokescope.report.axes import BOTTOM, LEFT, NOTE, RIGHT, TOP, Axis, Frame, Scale, covering, rule, text
 from smokescope.report.colours import PROBABILITY, ColourMap
 
 BINS = 24
@@ -44,36 +44,34 @@ def histogram(
     scale = covering(shown, log=log)
     shares = np.clip([scale.share(value) for value in shown], 0.0, 1.0)
     counts = np.histogram(shares, BINS, (0.0, 1.0))[0]
-    frame = Frame(Axis(label, scale), Axis("pictures", covering([int(counts.max())], zero=True)))
+    frame = Frame(Axis(label, scale), _counting("pictures", [int(counts.max())]))
     edges = [scale.value(i / BINS) for i in range(BINS + 1)]
     bars = [
         _bar(frame, edges[i], edges[i + 1], int(n), colour_of(quantity)) for i, n in enumerate(counts) if n
     ]
     median = float(np.median(shown))
     x, _ = frame.at(median, 0)
-    side = "end" if x > (LEFT + RIGHT) / 2 else "start"
-    words = text(x + (-4 if side == "end" else 4), TOP + 8, f"median {median:.3g}", anchor=side)
-    described = (
-        f"{len(shown)} values of {label}, from {min(shown):.3g} to {max(shown):.3g}, median {median:.3g}"
-    )
-    return frame.svg(title, described, [*bars, rule(x, TOP, x, BOTTOM, 0.8), words])
+    figure = f"{median:.3g}" if abs(median) < 1000 else f"{median:.0f}"
+    words = text(x, NOTE, f"median {figure}", anchor=_inwards(x))
+    described = f"{len(shown)} values of {label}, from {min(shown):.3g} to {max(shown):.3g}, median {figure}"
+    return frame.svg(title, described, [*bars, rule(x, TOP - 3, x, BOTTOM, 0.8), words])
 
 
 def bar_chart(
     title: str,
-    bars: Sequence[tuple[str, float]],
+    bars: Sequence[tuple[str, int]],
     x_label: str,
     y_label: str,
     quantity: ColourMap = PROBABILITY,
 ) -> str:
-    """One bar for each name, from 0 up."""
+    """One bar for each name: how many there are."""
     if not bars:
         return _nothing(title, x_label)
     places = [float(i) for i in range(len(bars))]
     x = Axis(x_label, Scale(-0.6, len(bars) - 0.4), places, [name for name, _ in bars])
-    frame = Frame(x, Axis(y_label, covering([value for _, value in bars], zero=True)))
-    drawn = [_bar(frame, i - 0.4, i + 0.4, value, colour_of(quantity)) for i, (_, value) in enumerate(bars)]
-    return frame.svg(title, ", ".join(f"{name}: {value:.6g}" for name, value in bars), drawn)
+    frame = Frame(x, _counting(y_label, [count for _, count in bars]))
+    drawn = [_bar(frame, i - 0.4, i + 0.4, count, colour_of(quantity)) for i, (_, count) in enumerate(bars)]
+    return frame.svg(title, ", ".join(f"{name}: {count}" for name, count in bars), drawn)
 
 
 class Series(NamedTuple):
@@ -97,8 +95,11 @@ def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
         dash = ' stroke-dasharray="4 3"' if one.dashed else ""
         colour = colour_of(one.quantity)
         drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-        end = (min(points[-1][0], RIGHT - 2), max(points[-1][1] - 6, TOP + 8))
-        drawn.append(text(*end, one.name, anchor="end"))
+        x_end, y_end = points[-1]
+        side = _inwards(x_end)
+        drawn.append(
+            text(x_end + (4 if side == "start" else -4), max(y_end - 6, TOP + 8), one.name, anchor=side)
+        )
     return frame.svg(title, f"{y.label} over {x.label}: " + ", ".join(s.name for s in series), drawn)
 
 
@@ -131,6 +132,15 @@ def heat_map(
         text(RIGHT, TOP - 6, unit, anchor="end"),
     ]
     return frame.svg(title, description, drawn)
+
+
+def _inwards(x: float) -> str:
+    """The anchor of words at a place, so that they stay on the drawing."""
+    return "end" if x > (LEFT + RIGHT) / 2 else "start"
+
+
+def _counting(label: str, counts: Sequence[int]) -> Axis:
+    return Axis(label, covering(counts, zero=True, whole=True))
 
 
 def _bar(frame: Frame, left: float, right: float, height: float, colour: str) -> str:
