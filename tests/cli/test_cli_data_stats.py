@@ -104,11 +104,30 @@ def test_the_page_is_whole_and_asks_for_nothing(tmp_path: Path, data: Path, run:
     assert not re.findall(r"url\(|@import|<script", text)
     assert text.count("<svg") >= 12
     thumbnails = [a for a in page.addresses if a.startswith("data:image/jpeg;base64,")]
-    assert len(thumbnails) == 12  # four pictures by each end of the ranking and at random
+    assert len(thumbnails) == 8  # two pictures by each end of the ranking, and four at random
     with Image.open(io.BytesIO(base64.b64decode(thumbnails[0].split(",")[1]))) as image:
         assert image.size == (128, 96)
     assert "b,&lt;i&gt;" in text
     assert "prefers-color-scheme: dark" in text
+
+
+@pytest.mark.parametrize(("count", "shown"), [(1, (1, 0)), (5, (3, 2)), (40, (16, 16))])
+def test_the_ends_of_the_ranking_share_no_picture(
+    tmp_path: Path, run: Run, count: int, shown: tuple[int, int]
+) -> None:
+    for i in range(count):
+        write_pair(tmp_path / "set", f"p{i}", 3 + i % 30, 10 + i)
+    run("data", "stats", tmp_path / "set", "--out", tmp_path / "out")
+    ranks = {name: int(row["rank"]) for name, row in read_rows(tmp_path / "out").items()}
+    page = (tmp_path / "out/stats.html").read_text()
+    titles = ("Most difficult", "Easiest", "At random")
+    sections = {part.split("<", 1)[0]: part for part in page.split("<h2>") if part.startswith(titles)}
+    hard, easy = (
+        [ranks[name] for name in re.findall(r"<figcaption>(p\d+) ", sections.get(title, ""))]
+        for title in titles[:2]
+    )
+    assert hard == list(range(1, shown[0] + 1))
+    assert easy == list(range(count, count - shown[1], -1))
 
 
 def test_the_difficult_share_can_be_chosen(tmp_path: Path, data: Path, run: Run) -> None:

@@ -5,8 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from smokescope.report.sheets import COLUMNS, PAGE, TILE, Row, Tile, contact_sheets
-
-OUTLINE = (230, 60, 20)
+from smokescope.report.thumbnails import OUTLINE
 
 
 def colour(red: int, green: int, blue: int, height: int = 90, width: int = 120) -> NDArray[np.uint8]:

@@ -1,7 +1,8 @@
-"""What every verb shares: complaints, and working through many inputs."""
+"""What every verb shares: complaints, progress, and working through many inputs."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -37,29 +38,16 @@ def complain(error: SmokescopeError) -> None:
         print(f"  {printable(str(detail))}", file=sys.stderr)
 
 
-def work_through(
-    items: Sequence[Item],
-    work: Callable[[Item], None],
-    *,
-    label: str,
-    problems: Sequence[SmokescopeError] = (),
-) -> Outcome:
-    """Do the same with each of many inputs; what fails is reported, and the rest goes on.
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the rate and the time left, on a terminal; a pipe sees nothing.
 
-    A terminal shows a bar with the rate and the time left; a pipe sees complaints only.
-
-    Args:
-        items: The inputs.
-        work: What to do with one. A `SmokescopeError` counts as that input's failure.
-        label: What is being done, before the bar.
-        problems: Inputs that failed before any work; they are reported first and counted.
+    Yields:
+        What to tell how many are done, and of how many.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    for problem in problems:
-        complain(problem)
-    failed = len(problems)
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -71,14 +59,41 @@ def work_through(
     )
     # transient: the bar goes away when done. While it is shown, rich lifts lines of stderr above it.
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(label, total=len(items), rate="")
-        for item in items:
+        task = progress.add_task(label, total=None, rate="")
+
+        def show(done: int, of: int) -> None:
+            progress.update(task, completed=done, total=of, rate=_rate(progress.tasks[task].speed))
+
+        yield show
+
+
+def work_through(
+    items: Sequence[Item],
+    work: Callable[[Item], None],
+    *,
+    label: str,
+    problems: Sequence[SmokescopeError] = (),
+) -> Outcome:
+    """Do the same with each of many inputs; what fails is reported, and the rest goes on.
+
+    Args:
+        items: The inputs.
+        work: What to do with one. A `SmokescopeError` counts as that input's failure.
+        label: What is being done, before the bar.
+        problems: Inputs that failed before any work; they are reported first and counted.
+    """
+    for problem in problems:
+        complain(problem)
+    failed = len(problems)
+    with progress_bar(label) as show:
+        show(0, len(items))
+        for done, item in enumerate(items, 1):
             try:
                 work(item)
             except SmokescopeError as error:
                 complain(error)
                 failed += 1
-            progress.update(task, advance=1, rate=_rate(progress.tasks[task].speed))
+            show(done, len(items))
     return Outcome(done=len(items) + len(problems) - failed, failed=failed)
 
 

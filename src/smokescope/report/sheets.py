@@ -7,12 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from smokescope.report.thumbnails import thumbnail
+
 TILE = (176, 132)
 COLUMNS = 8
 PAGE = 2400  # pixels of height after which a new page begins
 MARGIN = 12
 
-_PAPER, _INK, _FAINT, _OUTLINE = (255, 255, 255), (32, 32, 32), (96, 96, 96), (230, 60, 20)
+_PAPER, _INK, _FAINT = (255, 255, 255), (32, 32, 32), (96, 96, 96)
 
 
 class Tile(NamedTuple):
@@ -54,26 +56,9 @@ def _draw_row(row: Row) -> Image.Image:
     draw.text((MARGIN, 8), row.title, _INK, font)
     for i, tile in enumerate(row.tiles):
         x, y = MARGIN + i % COLUMNS * cell[0], 30 + i // COLUMNS * cell[1]
-        strip.paste(_thumbnail(tile), (x, y))
+        strip.paste(Image.fromarray(thumbnail(tile.picture, tile.mask, TILE)), (x, y))
         draw.text((x, y + TILE[1] + 2), _fit(tile.caption, small), _FAINT, small)
     return strip
-
-
-def _thumbnail(tile: Tile) -> Image.Image:
-    image = Image.fromarray(tile.picture)
-    image.thumbnail(TILE, Image.Resampling.LANCZOS)
-    if tile.mask is not None:
-        smoke = Image.fromarray(tile.mask.astype(np.uint8) * 255).resize(image.size, Image.Resampling.BOX)
-        inside = np.asarray(smoke) > 0  # so that the smallest smoke still shows
-        grown = inside.copy()
-        grown[1:] |= inside[:-1]
-        grown[:-1] |= inside[1:]
-        grown[:, 1:] |= inside[:, :-1]
-        grown[:, :-1] |= inside[:, 1:]
-        pixels = np.array(image)
-        pixels[grown & ~inside] = _OUTLINE
-        image = Image.fromarray(pixels)
-    return image
 
 
 def _fit(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:

@@ -15,9 +15,9 @@ from smokescope.data.statistics import Statistics, summarise
 from smokescope.report.axes import Axis, Scale
 from smokescope.report.charts import Series, bar_chart, heat_map, histogram, line_chart
 from smokescope.report.colours import PROBABILITY, TOTAL, TRANSMISSION, ColourMap
+from smokescope.report.thumbnails import thumbnail
 
 THUMBNAIL = 240  # pixels of the longer side
-_OUTLINE = (230, 60, 20)  # as on contact sheets
 
 
 class Shown(NamedTuple):
@@ -85,17 +85,11 @@ class Strip(NamedTuple):
     pictures: Sequence[Thumbnail]
 
 
-def thumbnail(picture: NDArray[np.uint8], mask: NDArray[np.float32]) -> bytes:
+def as_thumbnail(caption: str, picture: NDArray[np.uint8], mask: NDArray[np.float32]) -> Thumbnail:
     """A small JPEG of a picture, the smoke (mask above 0.5) outlined."""
-    height, width = mask.shape
-    factor = min(1.0, THUMBNAIL / max(height, width))
-    size = (max(1, round(width * factor)), max(1, round(height * factor)))
-    small = np.array(cv2.resize(picture, size, interpolation=cv2.INTER_AREA))
-    share = np.asarray(cv2.resize((mask > 0.5).astype(np.float32), size, interpolation=cv2.INTER_AREA))
-    inside = (share > 0).astype(np.uint8)  # so that the smallest smoke still shows
-    small[(np.asarray(cv2.dilate(inside, np.ones((3, 3)))) > 0) & (inside == 0)] = _OUTLINE
+    small = thumbnail(picture, mask > 0.5, (THUMBNAIL, THUMBNAIL))
     _, data = cv2.imencode(".jpg", small[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 85])
-    return data.tobytes()
+    return Thumbnail(caption, data.tobytes())
 
 
 def stats_page(title: str, statistics: Statistics, strips: Sequence[Strip], share: float) -> str:

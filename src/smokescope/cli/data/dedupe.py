@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from smokescope.cli.checking import check_first, work_on_checked
 from smokescope.cli.console import work_through
-from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
     from smokescope.data.groups import Entry, Group
@@ -48,6 +48,7 @@ def dedupe(
     listing = list_pictures(folder)
     refuse_among(out, listing)
     prepare_folder(out)
+    usable, _ = check_first(listing, skip_bad)
     entries: list[Entry] = []
 
     def read(pair: Pair) -> None:
@@ -57,15 +58,11 @@ def dedupe(
         else:
             entries.append(Entry(pair.name, glance(picture, mask), plume(mask)))
 
-    outcome = work_through(listing.pairs, read, label="reading", problems=listing.problems)
-    if outcome.failed and not skip_bad:
-        raise SmokescopeError(f"nothing was written to {out}: mend those files, or go on with --skip-bad")
-    if not entries:
-        raise SmokescopeError(f"no usable picture is left in {folder}")
+    work_on_checked(usable, read, label="reading")
     sieve = Sieve()
     work_through(sorted(entries, key=lambda entry: entry.rank), sieve.add, label="comparing")
 
-    groups, pairs = sieve.groups(), {pair.name: pair for pair in listing.pairs}
+    groups, pairs = sieve.groups(), {pair.name: pair for pair in usable}
     pages = [encode_png(page) for page in islice(contact_sheets(_rows(groups, pairs, seed)), PAGES)]
     write_together(
         {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from smokescope.cli.checking import check_first, work_on_checked
 from smokescope.cli.console import work_through
 from smokescope.errors import SmokescopeError
 
@@ -84,8 +85,9 @@ def scenes(
     for each in listed:
         refuse_among(out, each.listing)
     prepare_folder(out)
+    own, others = _check((own, others), skip_bad)
 
-    loaded = _load(own, skip_bad)
+    loaded = _load(own)
     grouping = Grouping(loaded.views, limit)
     work_through(range(len(loaded.pictures)), grouping.link, label="comparing")
     groups = Scenes.of(grouping.scenes, loaded.pictures, {s.name: s.kind for s in own}, limit)
@@ -94,7 +96,7 @@ def scenes(
     files = {out / "scenes.json": groups.encode()}
     if split:
         files[out / "folds.json"] = split.encode()
-    compared = _compare(grouping, loaded, own, others, skip_bad) if others else None
+    compared = _compare(grouping, loaded, own, others) if others else None
     if compared:
         files[out / "against.json"] = compared.encode()
     pages = contact_sheets(_rows(groups, loaded))
@@ -119,36 +121,47 @@ def scenes(
     typer.echo(f"in {out}: {', '.join(path.name for path in [*files, *sheets])}")
 
 
-def _load(sets: Sequence[PictureSet], skip_bad: bool) -> _Loaded:
-    """Read all pictures of some sets; everything that is bad is told before anything is given up."""
-    import cv2
+def _check(sides: Sequence[Sequence[PictureSet]], skip_bad: bool) -> list[list[PictureSet]]:
+    """Check the sets of all sides in one report, and keep of each set what can be used."""
+    from smokescope.data.layouts import Listing
+
+    listings = [given.listing for side in sides for given in side]
+    pairs = [pair for listing in listings for pair in listing.pairs]
+    problems = [problem for listing in listings for problem in listing.problems]
+    usable = set(check_first(Listing(pairs, problems), skip_bad).pairs)
+    checked = [
+        [s._replace(listing=Listing([p for p in s.listing.pairs if p in usable], [])) for s in side]
+        for side in sides
+    ]
+    for side in checked:
+        if side and not any(given.listing.pairs for given in side):
+            folders = ", ".join(str(given.folder) for given in side)
+            raise SmokescopeError(f"no usable picture is left in {folders}")
+    return checked
+
+
+def _load(sets: Sequence[PictureSet]) -> _Loaded:
+    """Read all pictures of some sets."""
     import numpy as np
     from numpy.typing import NDArray
 
-    from smokescope.data.layouts import Pair, read_pair
+    from smokescope.data.layouts import Pair
+    from smokescope.data.pictures import read_picture
     from smokescope.data.sets import PictureName
     from smokescope.data.views import Views, describe_view
     from smokescope.report.sheets import TILE
+    from smokescope.report.thumbnails import thumbnail
 
     pictures, views, thumbnails = list[PictureName](), list[Views](), list[NDArray[np.uint8]]()
-    failed = 0
     for given in sets:
 
         def read(pair: Pair, name: str = given.name) -> None:
-            picture, _ = read_pair(pair)  # with its mask: what is grouped can also be trained on
-            height, width = picture.shape[:2]
-            scale = min(TILE[0] / width, TILE[1] / height, 1)
-            size = max(1, round(width * scale)), max(1, round(height * scale))
+            picture = read_picture(pair.picture)  # its mask was checked, and is not needed
             views.append(describe_view(picture))
-            thumbnails.append(cv2.resize(picture, size, interpolation=cv2.INTER_AREA).astype(np.uint8))
+            thumbnails.append(thumbnail(picture, None, TILE))
             pictures.append(PictureName(name, pair.name))
 
-        pairs, problems = given.listing
-        failed += work_through(pairs, read, label=f"reading {given.name}", problems=problems).failed
-    if failed and not skip_bad:
-        raise SmokescopeError("nothing was written: mend what is listed above, or go on with --skip-bad")
-    if not pictures:
-        raise SmokescopeError("no usable picture is left")
+        work_on_checked(given.listing.pairs, read, label=f"reading {given.name}")
     return _Loaded(pictures, Views.stack(views), thumbnails)
 
 
@@ -157,7 +170,6 @@ def _compare(
     loaded: _Loaded,
     own: Sequence[PictureSet],
     others: Sequence[PictureSet],
-    skip_bad: bool,
 ) -> Comparison:
     """Look for each picture's scene in other sets."""
     import numpy as np
@@ -167,7 +179,7 @@ def _compare(
     from smokescope.data.sets import PictureName
     from smokescope.data.views import Views
 
-    theirs = _load(others, skip_bad)
+    theirs = _load(others)
     count = len(loaded.pictures)
     together = Grouping(
         Views.stack([loaded.views, theirs.views]),

@@ -1,15 +1,11 @@
 """`smokescope data scribble`: a few strokes for each mask, as a hurried person would draw them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from smokescope.cli.console import work_through
-from smokescope.errors import SmokescopeError
-
-if TYPE_CHECKING:
-    pass
+from smokescope.cli.checking import check_first, work_on_checked
 
 
 def scribble(
@@ -33,6 +29,7 @@ def scribble(
     listing = list_pairs(folder)
     refuse_among(out, listing)
     prepare_folder(out)
+    pairs, problems = check_first(listing, skip_bad)
     scribbles: dict[Path, bytes] = {}
 
     def draw(pair: Pair) -> None:
@@ -40,11 +37,7 @@ def scribble(
         strokes = draw_scribble(mask, scribble_seed(seed, pair.name))
         scribbles[out / f"{pair.name}.png"] = encode_png(strokes)  # some kilobytes each
 
-    outcome = work_through(listing.pairs, draw, label="scribbles", problems=listing.problems)
-    if outcome.failed and not skip_bad:
-        raise SmokescopeError(f"nothing was written to {out}: mend those files, or go on with --skip-bad")
-    if not scribbles:
-        raise SmokescopeError(f"no usable pair is left in {folder}")
+    work_on_checked(pairs, draw, label="scribbles")
     write_together(scribbles)
-    more = f"; {outcome.failed} left out" if outcome.failed else ""
+    more = f"; {len(problems)} left out" if problems else ""
     typer.echo(f"{len(scribbles)} scribbles are in {out}{more}")

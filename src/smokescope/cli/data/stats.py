@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from smokescope.cli.console import work_through
-from smokescope.errors import SmokescopeError
+from smokescope.cli.checking import check_first, work_on_checked
 
 if TYPE_CHECKING:
     from smokescope.data.layouts import Pair
     from smokescope.data.statistics import Statistics
     from smokescope.report.stats_page import Strip
 
-STRIP = 16  # pictures in each strip of the page
+STRIP = 16  # pictures in each strip of the page, at most
 
 
 def stats(
@@ -45,19 +44,15 @@ def stats(
     torch.set_num_threads(1)  # on pictures this small, threads wait for each other more than they help
     listing = list_pictures(folder)
     prepare_folder(out)
-    statistics, measured = Statistics(), list[Pair]()
+    pairs, problems = check_first(listing, skip_bad)
+    statistics = Statistics()
 
     def measure(pair: Pair) -> None:
         picture, mask = read_pair(pair)
         statistics.add(pair.name, picture, None if pair.mask is None else mask)
-        measured.append(pair)
 
-    outcome = work_through(listing.pairs, measure, label="stats", problems=listing.problems)
-    if outcome.failed and not skip_bad:
-        raise SmokescopeError(f"nothing was written to {out}: mend those files, or go on with --skip-bad")
-    if not measured:
-        raise SmokescopeError(f"no usable picture is left in {folder}")
-    strips = _strips(statistics, measured, seed)
+    work_on_checked(pairs, measure, label="stats")
+    strips = _strips(statistics, pairs, seed)
     page = stats_page(folder.resolve().name, statistics, strips, difficult)
     write_together(
         {
@@ -67,23 +62,24 @@ def stats(
             out / "difficult.txt": statistics.difficult_names(difficult),
         }
     )
-    _tell(statistics, out, outcome.failed)
+    _tell(statistics, out, len(problems))
 
 
 def _strips(statistics: "Statistics", pairs: "list[Pair]", seed: int) -> "list[Strip]":
-    """The ends of the ranking, and pictures at random."""
+    """The ends of the ranking, which share no picture, and pictures at random."""
     import numpy as np
 
     from smokescope.data.layouts import read_pair
-    from smokescope.report.stats_page import Strip, Thumbnail, thumbnail
+    from smokescope.report.stats_page import Strip, Thumbnail, as_thumbnail
 
     def show(number: int, caption: str = "") -> Thumbnail:
-        name = pairs[number].name
-        return Thumbnail(f"{name} {caption}", thumbnail(*read_pair(pairs[number])))
+        return as_thumbnail(f"{pairs[number].name} {caption}", *read_pair(pairs[number]))
 
     ranking = statistics.ranking()
+    half = (len(ranking) + 1) // 2
+    hardest, easiest = ranking[:half][:STRIP], ranking[half:][::-1][:STRIP]
     strips = []
-    for title, ranked in (("Most difficult", ranking[:STRIP]), ("Easiest", ranking[: -STRIP - 1 : -1])):
+    for title, ranked in (("Most difficult", hardest), ("Easiest", easiest)):
         if ranked:
             words = "First the most extreme; the figure is the score of difficulty, 0 to 1."
             strips.append(Strip(title, words, [show(r.number, f"{r.score:.2f}") for r in ranked]))
