@@ -9,9 +9,11 @@ import smokescope
 
 NAMES = {
     "smokescope.models": {
-        "DEFAULT", "PAPER", "BayesianDecoder", "Encoder", "InferenceNet", "ModelSettings", "ResNet",
-        "SmokeBVM", "UncertaintyNet",
+        "DEFAULT", "PAPER", "UNET", "BayesianDecoder", "Encoder", "InferenceNet", "InputSettings",
+        "ModelSettings", "Pipeline", "ResNet", "SmokeBVM", "SmokeModel", "UNet", "UncertaintyNet",
+        "build_model",
     },
+    "smokescope.inference": {"Picture", "Prediction", "Segmenter", "choose_device", "devices", "load"},
     "smokescope.losses": {
         "CalibratedEntropyLoss", "ConsistencyLoss", "EntropyLoss", "KLLoss", "Objective",
         "ObjectiveSettings", "StructureLoss", "TransmissionLoss", "calibrated_entropy_loss",

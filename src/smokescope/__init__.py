@@ -1,3 +1,33 @@
-"""See smoke, and how sure to be: wildfire-smoke segmentation with calibrated, decomposed uncertainty."""
+"""See smoke, and how sure to be: wildfire-smoke segmentation with calibrated, decomposed uncertainty.
+
+import smokescope
+
+segmenter = smokescope.load()
+prediction = segmenter("hill.jpg")
+"""
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smokescope.inference.segmenter import Segmenter
 
 __version__ = "0.1.0.dev0"
+
+
+def load(model: str | os.PathLike[str] | None = None, device: str = "auto") -> "Segmenter":
+    """Load a model, ready to use: `load()(picture)` is a `smokescope.inference.Prediction`.
+
+    Args:
+        model: A model file of smokescope's; by default the one that comes with it.
+        device: Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps.
+
+    Raises:
+        smokescope.errors.SmokescopeError: The file cannot be read or is something else, or there is no such
+            device.
+    """
+    from smokescope.inference import (
+        segmenter,  # here: torch takes seconds, and `import smokescope` should not
+    )
+
+    return segmenter.load(model, device)

@@ -17,33 +17,10 @@ _NO_ROOM = ("can't allocate memory", "not enough memory", "out of memory")
 
 
 def choose_device(name: str) -> "torch.device":
-    """Turn what the user asked for into a device that is there.
+    """As `smokescope.inference.devices.choose_device`; torch is loaded only now."""
+    from smokescope.inference.devices import choose_device as choose
 
-    Raises:
-        SmokescopeError: There is no such device, or not on this machine.
-    """
-    import torch
-
-    there = devices()
-    if name == "auto":
-        return torch.device(there[0])
-    if name == "cuda" and any(each.startswith("cuda") for each in there):
-        return torch.device(name)
-    if name not in there:
-        raise SmokescopeError(f"there is no device {name!r} here: choose auto or one of {', '.join(there)}")
-    return torch.device(name)
-
-
-def devices() -> list[str]:
-    """Names of this machine's devices, the best first."""
-    import torch
-
-    there = (
-        [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
-    )
-    if torch.backends.mps.is_available():
-        there.append("mps")
-    return [*there, "cpu"]
+    return choose(name)
 
 
 @contextmanager

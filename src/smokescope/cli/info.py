@@ -26,7 +26,7 @@ def info(
     sections: dict[str, Section] = {
         "versions": _versions(),
         "devices": _devices(),
-        "embedded": {"weights": "none in this version"},
+        "embedded": _embedded(),
     }
     if file is not None:
         sections["file"] = _describe(file)
@@ -46,7 +46,7 @@ def _versions() -> Section:
 def _devices() -> Section:
     import torch
 
-    from smokescope.cli.devices import devices
+    from smokescope.inference.devices import devices
 
     found: Section = {}
     for name in devices():
@@ -57,6 +57,18 @@ def _devices() -> Section:
         else:
             found[name] = f"{platform.machine()}, {torch.get_num_threads()} threads"
     return found
+
+
+def _embedded() -> Section:
+    from importlib.resources import as_file
+
+    from smokescope.checkpoints.embedded import embedded_weights
+
+    found = embedded_weights()
+    if found is None:
+        return {"weights": "none in this version"}
+    with as_file(found) as path:
+        return _describe(path)
 
 
 def _describe(file: Path) -> Section:

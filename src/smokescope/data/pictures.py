@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import cv2
 import numpy as np
@@ -56,6 +56,18 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
         return _as_rgb(image, path)
 
 
+def picture_from_bytes(data: bytes, name: str = "the picture") -> NDArray[np.uint8]:
+    """As `read_picture`, of a file's bytes; `name` is what a complaint calls them."""
+    with _decoded(io.BytesIO(data), name) as image:
+        return _as_rgb(image, name)
+
+
+def picture_from_image(image: Image.Image, name: str = "the picture") -> NDArray[np.uint8]:
+    """As `read_picture`, of a picture that Pillow has opened: upright too, if it says how it was held."""
+    with _explained(name):
+        return _as_rgb(_loaded_upright(image), name)
+
+
 @contextmanager
 def decode(path: Path) -> Iterator[Image.Image]:
     """Open and decode a picture file, upright, and turn whatever is wrong with it into a sentence.
@@ -63,15 +75,31 @@ def decode(path: Path) -> Iterator[Image.Image]:
     Raises:
         SmokescopeError: As for `read_picture`; also from errors in the body of the `with`.
     """
-    with open_input(path) as stream, warnings.catch_warnings():
+    with open_input(path) as stream, _decoded(stream, path) as image:
+        yield image
+
+
+@contextmanager
+def _decoded(stream: BinaryIO, path: Path | str) -> Iterator[Image.Image]:
+    with _explained(path), Image.open(stream, formats=FORMATS) as image:
+        yield _loaded_upright(image)
+
+
+def _loaded_upright(image: Image.Image) -> Image.Image:
+    if image.width * image.height > MAX_PIXELS:  # from the header: nothing is decoded yet
+        raise Image.DecompressionBombError
+    image.load()
+    turn = _UPRIGHT.get(image.getexif().get(ExifTag.Orientation, 1))
+    return image if turn is None else image.transpose(turn)
+
+
+@contextmanager
+def _explained(path: Path | str) -> Iterator[None]:
+    """Turn whatever goes wrong in decoding into a sentence that names the picture."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow warns of odd metadata and of sizes; neither spoils pixels
         try:
-            with Image.open(stream, formats=FORMATS) as image:
-                if image.width * image.height > MAX_PIXELS:  # from the header: nothing is decoded yet
-                    raise Image.DecompressionBombError
-                image.load()
-                turn = _UPRIGHT.get(image.getexif().get(ExifTag.Orientation, 1))
-                yield image if turn is None else image.transpose(turn)
+            yield
         except SmokescopeError:
             raise
         except UnidentifiedImageError:
@@ -114,7 +142,7 @@ def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16]) -> bytes:
     return buffer.getvalue()
 
 
-def _as_rgb(image: Image.Image, path: Path) -> NDArray[np.uint8]:
+def _as_rgb(image: Image.Image, path: Path | str) -> NDArray[np.uint8]:
     if image.mode == "I" or image.mode.startswith("I;16"):
         return _from_16_bits(np.asarray(image), path)
     if image.mode in _UNCLEAR:
@@ -126,7 +154,7 @@ def _as_rgb(image: Image.Image, path: Path) -> NDArray[np.uint8]:
     return np.array(image.convert("RGB"))
 
 
-def _from_16_bits(grey: NDArray[np.integer], path: Path) -> NDArray[np.uint8]:
+def _from_16_bits(grey: NDArray[np.integer], path: Path | str) -> NDArray[np.uint8]:
     """Scale the full range of 16 bits to 8 with rounding; Pillow's own conversion clips at 255 instead."""
     if grey.min() < 0 or grey.max() > 65535:  # Pillow's mode "I" has 32 bits
         raise SmokescopeError(f"{path} holds values beyond 16 bits: save it as RGB or grey of 8 or 16 bits")

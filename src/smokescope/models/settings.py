@@ -1,56 +1,26 @@
 """All that is needed to build a model, as data: it travels in a checkpoint's metadata and in YAML."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Self, get_args
+from typing import Literal, Self, get_args, get_origin, get_type_hints
 
-from smokescope.models.decoder import DropoutUnit, Injection
+from smokescope.models.decoder import Injection
+from smokescope.models.dropout import DropoutUnit
 from smokescope.models.resnet import Stride
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
+Architecture = Literal["smoke-bvm", "unet"]
+
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
-    """Settings of the Bayesian latent variable model; the defaults are the paper's.
-
-    Attributes:
-        encoder_stride: where ResNet-50 strides, as its weights were trained.
-        encoder_layers: bottlenecks a stage; (3, 4, 6, 3) is ResNet-50.
-        encoder_width: channels of its stem.
-        latent: dimensions of z.
-        inference_width: channels of the inference net's first convolution.
-        injection: how z enters the decoder: the paper's "full", or "light" at a sixtieth of the weights.
-        decoder_width: channels each feature is reduced to.
-        dropout: share of the reduced features that dropout drops.
-        dropout_unit: "element" or "channel".
-        aspp_bottleneck: channels before each dilated convolution.
-        aspp_growth: channels that each of them adds.
-        uncertainty_width: channels of the uncertainty net's first convolution.
-        mean: of each colour, subtracted from pictures in [0, 1].
-        std: of each colour, by which the difference is divided.
-    """
-
-    encoder_stride: Stride = "v1"
-    encoder_layers: tuple[int, int, int, int] = (3, 4, 6, 3)
-    encoder_width: int = 64
-    latent: int = 8
-    inference_width: int = 32
-    injection: Injection = "full"
-    decoder_width: int = 32
-    dropout: float = 0.3
-    dropout_unit: DropoutUnit = "element"
-    aspp_bottleneck: int = 64
-    aspp_growth: int = 32
-    uncertainty_width: int = 16
-    mean: tuple[float, float, float] = IMAGENET_MEAN
-    std: tuple[float, float, float] = IMAGENET_STD
+class PlainSettings:
+    """What settings share: plain values there and back, and choices that are checked."""
 
     def __post_init__(self) -> None:
-        choices = {"encoder_stride": Stride, "injection": Injection, "dropout_unit": DropoutUnit}
-        for name, choice in choices.items():
-            if getattr(self, name) not in get_args(choice):
-                wanted = " or ".join(map(repr, get_args(choice)))
+        for name, kind in get_type_hints(type(self)).items():
+            if get_origin(kind) is Literal and getattr(self, name) not in get_args(kind):
+                wanted = " or ".join(map(repr, get_args(kind)))
                 raise ValueError(f"{name} must be {wanted}, not {getattr(self, name)!r}")
 
     def to_dict(self) -> dict[str, object]:
@@ -64,10 +34,52 @@ class ModelSettings:
             raise ValueError(f"settings are names and values, not a {type(values).__name__}")
         unknown = sorted(set(values) - {f.name for f in fields(cls)})
         if unknown:
-            raise ValueError(f"unknown model settings: {', '.join(unknown)}")
+            raise ValueError(f"unknown settings: {', '.join(unknown)}")
         plain = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        return cls(**plain)  # type: ignore[arg-type]  # a wrong type fails where the value is used
+        return cls(**plain)  # a wrong type fails where the value is used
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings(PlainSettings):
+    """Settings of a network; the defaults are the paper's Bayesian latent variable model.
+
+    Attributes:
+        architecture: which network this is; what another one would need is passed over.
+        encoder_stride: where ResNet-50 strides, as its weights were trained.
+        encoder_layers: bottlenecks a stage; (3, 4, 6, 3) is ResNet-50.
+        encoder_width: channels of its stem.
+        latent: dimensions of z.
+        inference_width: channels of the inference net's first convolution.
+        injection: how z enters the decoder: the paper's "full", or "light" at a sixtieth of the weights.
+        decoder_width: channels each feature is reduced to.
+        dropout: share of the reduced features that dropout drops.
+        dropout_unit: "element" or "channel".
+        aspp_bottleneck: channels before each dilated convolution.
+        aspp_growth: channels that each of them adds.
+        uncertainty_width: channels of the uncertainty net's first convolution.
+        unet_width: channels of the U-Net's finest level; each level below has twice as many.
+        mean: of each colour, subtracted from pictures in [0, 1].
+        std: of each colour, by which the difference is divided.
+    """
+
+    architecture: Architecture = "smoke-bvm"
+    encoder_stride: Stride = "v1"
+    encoder_layers: tuple[int, int, int, int] = (3, 4, 6, 3)
+    encoder_width: int = 64
+    latent: int = 8
+    inference_width: int = 32
+    injection: Injection = "full"
+    decoder_width: int = 32
+    dropout: float = 0.3
+    dropout_unit: DropoutUnit = "element"
+    aspp_bottleneck: int = 64
+    aspp_growth: int = 32
+    uncertainty_width: int = 16
+    unet_width: int = 32
+    mean: tuple[float, float, float] = IMAGENET_MEAN
+    std: tuple[float, float, float] = IMAGENET_STD
 
 
 PAPER = ModelSettings()
 DEFAULT = ModelSettings(injection="light", inference_width=16)
+UNET = ModelSettings(architecture="unet")

@@ -1,0 +1,27 @@
+"""The weights that come with smokescope, if this build has any."""
+
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
+
+from smokescope.checkpoints.model import load_model
+from smokescope.errors import SmokescopeError
+from smokescope.models.pipeline import Pipeline
+
+
+def embedded_weights() -> Traversable | None:
+    """The model file inside the package; None where this build ships none."""
+    found = files("smokescope") / "weights" / "default.safetensors"
+    return found if found.is_file() else None
+
+
+def load_embedded() -> Pipeline:
+    """Load the model that comes with smokescope.
+
+    Raises:
+        SmokescopeError: This build ships none, or it is damaged.
+    """
+    found = embedded_weights()
+    if found is None:
+        raise SmokescopeError("this build of smokescope ships no weights: name a model file")
+    with as_file(found) as path:
+        return load_model(path)
