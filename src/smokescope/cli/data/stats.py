@@ -10,7 +10,7 @@ from smokescope.cli.checking import check_first, work_on_checked
 if TYPE_CHECKING:
     from smokescope.data.layouts import Pair
     from smokescope.data.statistics import Statistics
-    from smokescope.report.stats_page import Strip
+    from smokescope.report.page import Strip
 
 STRIP = 16  # pictures in each strip of the page, at most
 
@@ -70,7 +70,7 @@ def _strips(statistics: "Statistics", pairs: "list[Pair]", seed: int) -> "list[S
     import numpy as np
 
     from smokescope.data.layouts import read_pair
-    from smokescope.report.stats_page import Strip, Thumbnail, as_thumbnail
+    from smokescope.report.page import Strip, Thumbnail, as_thumbnail
 
     def show(number: int, caption: str = "") -> Thumbnail:
         return as_thumbnail(f"{pairs[number].name} {caption}", *read_pair(pairs[number]))
