@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks.timing import table
+from smokescope.chance import make_keys
 from smokescope.data.layouts import list_negatives, list_pairs, read_pair
 from smokescope.physics.rendering import smoke
 
@@ -53,8 +54,9 @@ def real(folder: Path) -> list[float]:
 def rendered(backgrounds: Tensor, opacity: float) -> list[float]:
     smoke.EDGE_OPACITY = opacity
     values = []
-    for seed, some in enumerate(backgrounds.split(16)):
-        result = smoke.render_smoke(some / 255, seed)
+    keys = make_keys(0, torch.arange(len(backgrounds), device=backgrounds.device))
+    for some, their in zip(backgrounds.split(16), keys.split(16), strict=True):
+        result = smoke.render_smoke(some / 255, their)
         pictures = (result.picture.permute(0, 2, 3, 1) * 255).round().byte().cpu().numpy()
         masks = result.mask[:, 0].bool().cpu().numpy()
         found = (edge_contrast(picture, mask) for picture, mask in zip(pictures, masks, strict=True))

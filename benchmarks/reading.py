@@ -10,6 +10,7 @@ import torch
 from PIL import Image
 
 from benchmarks.timing import compare, synchronise, table
+from smokescope.chance import make_keys
 from smokescope.data.augment import augment, collate
 from smokescope.data.cache import PictureCache
 from smokescope.data.layouts import Listing, check_pairs, list_pairs, read_pair
@@ -75,16 +76,15 @@ def reading(listing: Listing, file: Path) -> PictureCache:
 def augmenting(cache: PictureCache) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     batch = collate([cache[i] for i in range(BATCH)]).to(device)
-    generator = torch.Generator().manual_seed(0)
-    sensor = torch.Generator(device).manual_seed(0)
+    keys = make_keys(0, torch.arange(BATCH))
     square = torch.rand(BATCH, 3, *SIZE, device=device)
     some = torch.linspace(0.1, 1, BATCH)
     synchronise()
     took = compare(
         {
-            "augmentation, all of it": lambda: augment(batch, SIZE, generator),
+            "augmentation, all of it": lambda: augment(batch, SIZE, keys),
             "blur of every picture": lambda: gaussian_blur(square, 1.5 * some),
-            "noise of every picture": lambda: sensor_noise(square, 1e-3 * some, 1e-2 * some, sensor),
+            "noise of every picture": lambda: sensor_noise(square, 1e-3 * some, 1e-2 * some, keys),
             "JPEG of every picture": lambda: jpeg(square, 95 * some),
         },
         rounds=20 if device.type == "cuda" else 5,

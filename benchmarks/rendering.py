@@ -3,6 +3,7 @@
 import torch
 
 from benchmarks.timing import compare, table
+from smokescope.chance import make_keys
 from smokescope.physics.rendering.lookalikes import render_lookalikes
 from smokescope.physics.rendering.smoke import render_smoke
 
@@ -12,10 +13,11 @@ def main() -> None:
     on_gpu = torch.cuda.is_available()
     batch = 64 if on_gpu else 8
     backgrounds = torch.rand(batch, 3, 480, 480, device="cuda" if on_gpu else "cpu")
+    keys = make_keys(0, torch.arange(batch, device=backgrounds.device))
     seconds = compare(
         {
-            "smoke": lambda: render_smoke(backgrounds, seed=0),
-            "lookalikes": lambda: render_lookalikes(backgrounds, seed=0),
+            "smoke": lambda: render_smoke(backgrounds, keys),
+            "lookalikes": lambda: render_lookalikes(backgrounds, keys),
         },
         rounds=10 if on_gpu else 5,
         warm_up=1,

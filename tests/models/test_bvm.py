@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from smokescope.chance import make_keys
 from smokescope.models.bvm import SmokeBVM, evaluating
 from smokescope.models.settings import DEFAULT, PAPER, ModelSettings
 from smokescope.uncertainty import decompose
@@ -44,23 +45,30 @@ class BVMTester(ModelTester):
         assert isinstance(model, SmokeBVM)
         pictures = torch.rand(2, 3, 64, 64)
         encoding = model.encode(pictures)
-        z = encoding.posterior.sample(torch.randn(2, 8))
-        logits = model.decode(encoding, z, stochastic=True)
+        logits = model.draw(encoding, torch.arange(2))
         total, aleatoric = model.estimate_uncertainty(pictures, logits)
         (logits.square().sum() + total.sum() + aleatoric.sum()).backward()
         dead = [n for n, p in model.named_parameters() if p.grad is None or not p.grad.isfinite().all()]
         assert not dead
 
-    def test_mc_is_not_deterministic(self, model: nn.Module) -> None:
+    def test_keys_alone_decide_what_mc_draws(self, model: nn.Module) -> None:
         assert isinstance(model, SmokeBVM)
         model.eval()
         x = torch.rand(1, 3, 48, 48)
-        assert not torch.equal(model.sample(x, 2).probability, model.sample(x, 2).probability)
-        torch.manual_seed(5)
-        first = model.sample(x, 3)
-        torch.manual_seed(5)
-        for again, before in zip(model.sample(x, 3), first, strict=True):
-            assert torch.equal(again, before)
+        first, again = model.sample(x, 3), model.sample(x, 3)
+        assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+        assert not torch.equal(model.sample(x, 3, torch.tensor([9])).probability, first.probability)
+
+    def test_draws_compile_in_one_graph(self, model: nn.Module) -> None:
+        assert isinstance(model, SmokeBVM)
+        model.eval()
+        pictures, keys = torch.rand(2, 3, 64, 96), torch.arange(2)
+
+        def draw(pictures: Tensor, keys: Tensor) -> Tensor:
+            return model.draw(model.encode(pictures), keys)
+
+        compiled = torch.compile(draw, backend="aot_eager", fullgraph=True)
+        torch.testing.assert_close(compiled(pictures, keys), draw(pictures, keys), atol=1e-5, rtol=1e-4)
 
 
 class TestPaper(BVMTester):
@@ -125,23 +133,35 @@ def test_sampling_keeps_no_graph(model: SmokeBVM) -> None:
 def test_batched_samples_are_those_of_one_at_a_time(model: SmokeBVM) -> None:
     """Sample b of picture n stands at [b, n]: decoded alone, it is the same."""
     model.eval()
-    model.decoder.dropout = 0.0
     encoding = model.encode(torch.rand(2, 3, 40, 40))
     z = torch.randn(3, 2, 8)
-    together = model.decode(encoding, z.flatten(0, 1), stochastic=True).reshape(3, 2, 1, 40, 40)
+    keys = torch.arange(6)
+    together = model.decode(encoding, z.flatten(0, 1), keys).reshape(3, 2, 1, 40, 40)
     for b in range(3):
-        alone = model.decode(encoding, z[b], stochastic=True)
+        alone = model.decode(encoding, z[b], keys[2 * b : 2 * b + 2])
         torch.testing.assert_close(together[b], alone, atol=1e-5, rtol=1e-4)
 
 
 def test_sampling_is_the_decomposition_of_its_blocks(model: SmokeBVM) -> None:
     model.eval()
     x = torch.rand(2, 3, 32, 32)
-    torch.manual_seed(1)
-    whole = decompose(torch.cat(list(model.sample_blocks(model.encode(x), 10, block=4))))
-    torch.manual_seed(1)
-    for ours, expected in zip(model.sample(x, 10, block=4), whole, strict=True):
+    keys = torch.tensor([3, 7])
+    whole = decompose(torch.cat(list(model.sample_blocks(model.encode(x), keys, 10, block=4))))
+    for ours, expected in zip(model.sample(x, 10, keys, block=4), whole, strict=True):
         torch.testing.assert_close(ours, expected)
+
+
+def test_samples_depend_neither_on_the_block_nor_on_the_batch(model: SmokeBVM) -> None:
+    model.eval()
+    x, keys = torch.rand(3, 3, 32, 32), make_keys(1, torch.arange(3))
+    with torch.no_grad():
+        encoding, middle = model.encode(x), model.encode(x[1:2])
+        samples = torch.cat(list(model.sample_blocks(encoding, keys, 5, block=5)))
+        others = torch.cat(list(model.sample_blocks(encoding, keys, 5, block=2)))
+        alone = torch.cat(list(model.sample_blocks(middle, keys[1:2], 5, block=3)))
+    assert samples.std(0).min() > 0
+    torch.testing.assert_close(others, samples, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(alone, samples[:, 1:2], atol=1e-5, rtol=1e-4)
 
 
 def test_mc_mode_is_eval_mode_with_dropout_and_z(model: SmokeBVM) -> None:
@@ -150,12 +170,10 @@ def test_mc_mode_is_eval_mode_with_dropout_and_z(model: SmokeBVM) -> None:
     model.train()
     frozen = model.inference.eval()  # a part that somebody froze stays frozen
     before = {name: value.clone() for name, value in model.named_buffers()}
-    torch.manual_seed(3)
     in_training = model.sample(x, 4)
     assert all(torch.equal(before[name], value) for name, value in model.named_buffers())
     assert model.training
     assert not frozen.training
-    torch.manual_seed(3)
     for a, b in zip(in_training, model.eval().sample(x, 4), strict=True):
         assert torch.equal(a, b)
 
@@ -169,7 +187,7 @@ def test_either_source_of_doubt_alone_moves_the_samples(model: SmokeBVM, source:
     else:
         encoding.posterior.log_variance.fill_(-200)
     with torch.no_grad():
-        samples = torch.cat(list(model.sample_blocks(encoding, 6)))
+        samples = torch.cat(list(model.sample_blocks(encoding, torch.arange(1), 6)))
     assert samples.std(0).mean() > 1e-4
 
 
@@ -177,7 +195,7 @@ def test_sampling_free_prediction_uses_the_mean_and_no_dropout(model: SmokeBVM) 
     model.eval()
     x = torch.rand(1, 3, 40, 40)
     encoding = model.encode(x)
-    logits = model.decode(encoding, encoding.posterior.mean, stochastic=False)
+    logits = model.decode(encoding, encoding.posterior.mean, keys=None)
     prediction = model(x)
     assert torch.equal(prediction.logits, logits)
     torch.testing.assert_close(prediction.probability, torch.sigmoid(logits))
@@ -243,7 +261,7 @@ def test_a_misspelt_choice_is_refused(name: str, value: str) -> None:
 @pytest.mark.parametrize(("count", "block"), [(0, 8), (4, 0)])
 def test_no_samples_is_an_error(model: SmokeBVM, count: int, block: int) -> None:
     with pytest.raises(ValueError, match="at least one sample"):
-        model.sample(torch.rand(1, 3, 32, 32), count, block)
+        model.sample(torch.rand(1, 3, 32, 32), count, block=block)
 
 
 def test_evaluating_gives_modes_back_also_after_an_error(model: SmokeBVM) -> None:

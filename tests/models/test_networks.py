@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from smokescope.chance import make_keys
 from smokescope.models.attention import RCAB, ChannelAttention
 from smokescope.models.decoder import BayesianDecoder, LatentReduction
 from smokescope.models.dense_aspp import DenseASPP
@@ -187,7 +187,7 @@ class TestDecoder(ModelTester):
 
     def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
         shared = [torch.randn(batch, 8, half(height, i), half(width, i)) for i in range(2, 6)]
-        return shared, torch.randn(batch, 8), False
+        return shared, torch.randn(batch, 8), None
 
     def check_shapes(self, outputs: list[Tensor], batch: int, height: int, width: int) -> None:
         assert [tuple(x.shape) for x in outputs] == [(batch, 1, half(height, 2), half(width, 2))]
@@ -195,32 +195,31 @@ class TestDecoder(ModelTester):
     def test_forward_and_backward_reach_every_parameter(self, model: nn.Module) -> None:
         assert isinstance(model, BayesianDecoder)
         features = [torch.randn(2, c, 16 // 2**i, 16 // 2**i) for i, c in enumerate(self.channels)]
-        model(model.prepare(features), torch.randn(2, 8), True).square().sum().backward()
+        model(model.prepare(features), torch.randn(2, 8), torch.arange(2)).square().sum().backward()
         assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
+
+class TestStochasticDecoder(TestDecoder):
+    """With dropout, too, one graph compiles and exports, and a picture does not depend on its batch."""
+
+    def inputs(self, batch: int, height: int, width: int) -> tuple[object, ...]:
+        shared, z, _ = super().inputs(batch, height, width)
+        return shared, z, make_keys(0, torch.arange(batch))
+
     @pytest.mark.parametrize("unit", ["element", "channel"])
-    def test_dropout_drops_elements_or_channels_as_asked(
-        self, unit: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        dropped: list[Tensor] = []
-        name = "dropout" if unit == "element" else "dropout2d"
-        drop = getattr(functional, name)
-
-        def spy(x: Tensor, p: float, training: bool) -> Tensor:
-            assert p == 0.3
-            dropped.append(drop(torch.ones_like(x), p, training))
-            return drop(x, p, training)
-
-        monkeypatch.setattr(functional, name, spy)
+    def test_each_map_loses_its_own_elements_or_channels(self, unit: str) -> None:
         model = BayesianDecoder(self.channels, dropout_unit="element" if unit == "element" else "channel")
-        torch.manual_seed(0)
-        shared = [torch.randn(2, 32, 20, 20) for _ in range(4)]
-        model.eval()(shared, torch.randn(2, 8), True)
-        assert len(dropped) == 4
-        zeros = torch.stack(dropped) == 0
+        seen: list[Tensor] = []
+        for attend in model.attention:
+            attend.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+        shared = [torch.ones(2, 32, 20, 20) for _ in range(4)]
+        model.eval()(shared, torch.zeros(2, 8), torch.arange(2))
+        zeros = torch.stack(seen) == 0
         assert zeros.float().mean() == pytest.approx(0.3, abs=0.1 if unit == "channel" else 0.01)
         whole_channels = zeros.all((-2, -1)) | (~zeros).all((-2, -1))
         assert whole_channels.all() == (unit == "channel")
+        patterns = zeros.flatten(2).flatten(0, 1).float()
+        assert len(patterns.unique(dim=0)) == 8  # four maps of two samples
 
 
 @pytest.mark.parametrize("injection", ["full", "light"])

@@ -13,6 +13,7 @@ from PIL import Image
 from scipy import ndimage
 from torch import Tensor
 
+from smokescope.chance import make_keys
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
 
 QUALITIES = (30, 50, 75, 95)
@@ -114,28 +115,30 @@ def test_noise_has_the_variance_it_claims() -> None:
     light = torch.tensor([0.2, 0.5, 0.8])
     pictures = light[None, :, None, None].expand(2, 3, 200, 200)
     gain, read = torch.tensor([1e-3, 0.0]), torch.tensor([0.01, 0.02])
-    noisy = sensor_noise(pictures, gain, read, torch.Generator().manual_seed(3))
+    noisy = sensor_noise(pictures, gain, read, torch.tensor([3, 4]))
     expected = gain[:, None] * light + read[:, None] ** 2
     torch.testing.assert_close(noisy.var((2, 3)), expected, rtol=0.05, atol=0)
     torch.testing.assert_close(noisy.mean((2, 3)), light.expand(2, 3), rtol=0, atol=1e-3)
 
 
-def test_noise_depends_on_the_seed_alone_and_stays_in_range() -> None:
+def test_noise_depends_on_the_key_alone_and_stays_in_range() -> None:
     pictures = torch.rand(2, 3, 16, 16).round()
     strength = torch.full((2,), 0.1)
 
     def noisy(seed: int) -> Tensor:
-        return sensor_noise(pictures, strength, strength, torch.Generator().manual_seed(seed))
+        return sensor_noise(pictures, strength, strength, make_keys(seed, torch.arange(2)))
 
     assert torch.equal(noisy(1), noisy(1))
     assert not torch.equal(noisy(1), noisy(2))
+    alone = sensor_noise(pictures[1:], strength[1:], strength[1:], make_keys(1, torch.arange(1, 2)))
+    torch.testing.assert_close(alone, noisy(1)[1:])
     assert noisy(1).amin() == 0
     assert noisy(1).amax() == 1
 
 
 def test_no_noise_is_exactly_none() -> None:
     pictures = torch.rand(2, 3, 16, 16)
-    assert torch.equal(sensor_noise(pictures, torch.zeros(2), torch.zeros(2), torch.Generator()), pictures)
+    assert torch.equal(sensor_noise(pictures, torch.zeros(2), torch.zeros(2), torch.arange(2)), pictures)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -144,7 +147,7 @@ def test_halves_are_computed_in_float32(dtype: torch.dtype) -> None:
     one = torch.ones(1)
     for result in (
         gaussian_blur(pictures, one),
-        sensor_noise(pictures, one, one, torch.Generator()),
+        sensor_noise(pictures, one, one, torch.tensor([5])),
         jpeg(pictures, 90 * one),
     ):
         assert result.dtype == torch.float32

@@ -1,8 +1,7 @@
 """Augmentation of whole batches on the device: geometry for picture and mask alike, colours for the picture.
 
->>> generator = torch.Generator().manual_seed(0)
 >>> batch = collate([cache[i] for i in range(32)])
->>> pictures, masks, plain = augment(batch, (480, 480), generator)
+>>> pictures, masks, plain = augment(batch, (480, 480), make_keys(epoch, torch.arange(32)))
 """
 
 from collections.abc import Sequence
@@ -72,35 +71,39 @@ def collate(items: Sequence[tuple[Tensor, Tensor]]) -> Batch:
 def augment(
     batch: Batch,
     size: tuple[int, int],
-    generator: torch.Generator,
+    keys: Tensor,
     settings: AugmentSettings = AugmentSettings(),  # noqa: B008  (frozen)
 ) -> Augmented:
     """Augment each picture of a batch in its own way, on the device it is on.
 
-    All chance comes from the generator: the same seed gives the same result on the same device, and the same
-    but for rounding and the sensor's noise on another. No gradient flows.
+    All chance comes from the keys: a picture's result depends on its own key, not on the pictures beside it,
+    and is the same on every device but for rounding. No gradient flows.
 
     Args:
         batch: pictures and masks.
         size: height and width of the output.
-        generator: on the CPU.
+        keys: int64 [N], on the CPU.
         settings: what may happen.
     """
+    plain, masks = crop_batch(batch, size, keys, settings.geometry)
+    return Augmented(recolour(plain, settings.colour, keys), masks, plain)
+
+
+def crop_batch(
+    batch: Batch, size: tuple[int, int], keys: Tensor, settings: GeometrySettings
+) -> tuple[Tensor, Tensor]:
+    """The first half of `augment`, for those who have something to do before `recolour`.
+
+    Returns:
+        Plain pictures [N, 3, h, w] and masks [N, 1, h, w], floats in [0, 1].
+    """
     device = batch.pictures.device
-    # mixed precision is for networks: with 8 bits of a half, JPEG and resampling would go wrong
+    # mixed precision is for networks: with 8 bits of a half, resampling would go wrong
     with torch.no_grad(), torch.autocast(device.type, enabled=False):
         # nothing here waits for a GPU, which may still be busy with the step before
-        draws = Draws(
-            *(
-                t.to(device, non_blocking=True)
-                for t in draw(len(batch.pictures), settings.geometry, generator)
-            )
-        )
+        draws = Draws(*(t.to(device, non_blocking=True) for t in draw(keys, settings)))
         pictures, masks = _as_floats(batch.pictures), _as_floats(batch.masks)
-        plain, masks = crop(
-            pictures, masks, batch.sizes.to(device, non_blocking=True), size, draws, settings.geometry
-        )
-        return Augmented(recolour(plain, settings.colour, generator), masks, plain)
+        return crop(pictures, masks, batch.sizes.to(device, non_blocking=True), size, draws, settings)
 
 
 def _as_floats(values: Tensor) -> Tensor:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from smokescope.chance import COLOURS, fold_in, uniform
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
+from smokescope.physics.rendering.noise import Dice
 
 Range = tuple[float, float]
 
@@ -56,27 +58,28 @@ class ColourSettings:
         )  # fmt: skip
 
 
-def recolour(pictures: Tensor, settings: ColourSettings, generator: torch.Generator) -> Tensor:
-    """Change the light, the air and the camera of each picture.
+def recolour(pictures: Tensor, settings: ColourSettings, keys: Tensor) -> Tensor:
+    """Change the light, the air and the camera of each picture. No gradient flows.
 
     Args:
         pictures: RGB in [0, 1], [N, 3, H, W]; not changed.
         settings: what may change.
-        generator: on the CPU. The noise of the sensor alone is drawn on the pictures' device, from a seed
-            drawn here.
+        keys: of everything that is drawn for each, int64 [N], on the CPU: what is to be done is decided there
+            without waiting for a GPU; the noise of the sensor is drawn where the pictures are.
 
     Returns:
         Pictures in [0, 1], [N, 3, H, W].
     """
-    x = pictures.clone()
-    count = len(x)
+    # mixed precision is for networks: with 8 bits of a half, JPEG would go wrong
+    with torch.no_grad(), torch.autocast(pictures.device.type, enabled=False):
+        return _recolour(pictures.clone(), settings, Dice(fold_in(keys, COLOURS)))
 
+
+def _recolour(x: Tensor, settings: ColourSettings, dice: Dice) -> Tensor:
     def some(share: float, *ranges: Range) -> tuple[Tensor, list[Tensor]]:
         """Choose pictures, and for each a strength from each range."""
-        chosen = (torch.rand(count, generator=generator) < share).nonzero()[:, 0]
-        # drawn for all, so that what comes later does not depend on how many were chosen
-        strengths = [low + (high - low) * torch.rand(count, generator=generator) for low, high in ranges]
-        return chosen, [strength[chosen] for strength in strengths]
+        chosen = (dice.uniform() < share).nonzero()[:, 0]
+        return chosen, [dice.uniform(*each)[chosen] for each in ranges]
 
     def apply(chosen: Tensor, change: Callable[[Tensor], Tensor]) -> None:
         if len(chosen):
@@ -90,9 +93,9 @@ def recolour(pictures: Tensor, settings: ColourSettings, generator: torch.Genera
     chosen, (sigma,) = some(settings.blur, settings.blur_sigma)
     apply(chosen, lambda y: gaussian_blur(y, sigma))
     chosen, (gain, read) = some(settings.noise, settings.noise_gain, settings.noise_read)
-    sensor = torch.Generator(x.device).manual_seed(int(torch.randint(2**62, (), generator=generator)))
-    apply(chosen, lambda y: sensor_noise(y, gain, read, sensor))
-    x = _process(x, settings, generator)
+    keys = dice.keys()[chosen]
+    apply(chosen, lambda y: sensor_noise(y, gain, read, keys))
+    x = _process(x, settings, uniform(dice.keys(), 9))
     chosen, (quality,) = some(settings.jpeg, settings.jpeg_quality)
     apply(chosen, lambda y: jpeg(y, quality))
     return x
@@ -122,9 +125,14 @@ def _airlight(glow: Tensor, warmth: Tensor) -> Tensor:
     return (glow[:, None] * (1 + warmth[:, None] * torch.tensor([1.0, 0.0, -1.0]))).clamp(max=1)
 
 
-def _process(x: Tensor, settings: ColourSettings, generator: torch.Generator) -> Tensor:
-    """Light, white balance, hue, saturation and contrast as one linear map of the colours, then gamma."""
-    chance = torch.rand(len(x), 9, generator=generator)
+def _process(x: Tensor, settings: ColourSettings, chance: Tensor) -> Tensor:
+    """Light, white balance, hue, saturation and contrast as one linear map of the colours, then gamma.
+
+    Args:
+        x: pictures [N, 3, H, W].
+        settings: how much of each.
+        chance: where within that, in [0, 1), [N, 9].
+    """
 
     def factor(most: float, column: int) -> Tensor:
         return most ** (2 * chance[:, column, None, None] - 1)

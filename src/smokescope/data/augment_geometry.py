@@ -11,6 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from smokescope.chance import GEOMETRY, fold_in, uniform
+
 
 @dataclass(frozen=True)
 class GeometrySettings:
@@ -36,7 +38,7 @@ class GeometrySettings:
 
 
 class Draws(NamedTuple):
-    """What chance decides for each picture; drawn on the CPU, the same for every device."""
+    """What chance decides for each picture."""
 
     flip: Tensor
     """Booleans [N]."""
@@ -52,9 +54,9 @@ class Draws(NamedTuple):
     """Where the crop begins within what is allowed, in [0, 1), [N, 2]."""
 
 
-def draw(count: int, settings: GeometrySettings, generator: torch.Generator) -> Draws:
-    """Throw the dice for `count` pictures."""
-    chance = torch.rand(count, 8, generator=generator)
+def draw(keys: Tensor, settings: GeometrySettings) -> Draws:
+    """Throw the dice for the pictures of these keys, int64 [N]."""
+    chance = uniform(fold_in(keys, GEOMETRY), 8)
     low, high = settings.scale
     return Draws(
         flip=chance[:, 0] < settings.flip,

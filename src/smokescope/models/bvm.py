@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from smokescope.chance import LATENT, fold_in, make_keys, normal
 from smokescope.models.decoder import BayesianDecoder
 from smokescope.models.inference_net import InferenceNet, Posterior
 from smokescope.models.resnet import Encoder, ResNet
@@ -35,7 +36,7 @@ class Encoding(NamedTuple):
     """Height and width of the picture."""
 
 
-class Prediction(NamedTuple):
+class Output(NamedTuple):
     """Sampling-free prediction, [N, 1, H, W] each."""
 
     logits: Tensor
@@ -91,29 +92,45 @@ class SmokeBVM(nn.Module):
         shared = self.decoder.prepare(self.encoder(x))
         return Encoding(shared, self.inference(x), (pictures.shape[-2], pictures.shape[-1]))
 
-    def decode(self, encoding: Encoding, z: Tensor, stochastic: bool) -> Tensor:
-        """Logits [B * N, 1, H, W] for latent variables z [B * N, latent]; dropout acts where `stochastic`."""
-        logits = self.decoder(encoding.shared, z, stochastic)
+    def decode(self, encoding: Encoding, z: Tensor, keys: Tensor | None) -> Tensor:
+        """Logits [B * N, 1, H, W] for latent variables z [B * N, latent]; without keys, no dropout."""
+        logits = self.decoder(encoding.shared, z, keys)
         return functional.interpolate(logits, encoding.size, mode="bilinear", align_corners=False)
 
-    def forward(self, pictures: Tensor) -> Prediction:
+    def forward(self, pictures: Tensor) -> Output:
         """Predict without sampling: z at its mean, no dropout, uncertainties by the uncertainty net.
 
         Args:
             pictures: RGB in [0, 1], [N, 3, H, W].
         """
         encoding = self.encode(pictures)
-        logits = self.decode(encoding, encoding.posterior.mean, stochastic=False)
+        logits = self.decode(encoding, encoding.posterior.mean, keys=None)
         total, aleatoric = self.estimate_uncertainty(pictures, logits)
-        return Prediction(logits, total, aleatoric)
+        return Output(logits, total, aleatoric)
 
     def estimate_uncertainty(self, pictures: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Total and aleatoric uncertainty by the uncertainty net, of the deterministic pass's logits."""
         total, aleatoric = self.uncertainty(self._normalise(pictures), torch.sigmoid(logits))
         return total, aleatoric
 
+    def draw(self, encoding: Encoding, keys: Tensor) -> Tensor:
+        """One stochastic prediction for each key: z of its posterior, dropout on. Gradients flow.
+
+        Args:
+            encoding: of N pictures.
+            keys: int64 [B * N]; sample b of picture n at b * N + n.
+
+        Returns:
+            Logits [B * N, 1, H, W].
+        """
+        mean = encoding.posterior.mean
+        noise = normal(fold_in(keys, LATENT), mean.shape[1]).to(mean.dtype).view(-1, *mean.shape)
+        return self.decode(encoding, encoding.posterior.sample(noise).flatten(0, 1), keys)
+
     @torch.no_grad()
-    def sample(self, pictures: Tensor, count: int, block: int = 8) -> Decomposition:
+    def sample(
+        self, pictures: Tensor, count: int, keys: Tensor | None = None, block: int = 8
+    ) -> Decomposition:
         """Predict by Monte Carlo (Eq. 3 and 5): one pass of the encoder, `count` of the decoder.
 
         Runs in MC mode: batch norm on its running statistics, dropout on, a fresh z for each sample; whatever
@@ -122,23 +139,25 @@ class SmokeBVM(nn.Module):
         Args:
             pictures: RGB in [0, 1], [N, 3, H, W].
             count: B, samples for each picture.
-            block: samples decoded at once; memory grows with it, not with `count`.
+            keys: of all that is drawn for each picture, int64 [N], on their device; by default those of the
+                numbers 0 to N - 1, so that the same call gives the same answer.
+            block: samples decoded at once; memory grows with it, not with `count`. It changes no sample.
         """
+        if keys is None:
+            keys = make_keys(0, torch.arange(len(pictures), device=pictures.device))
         with evaluating(self):
-            return decompose(self.sample_blocks(self.encode(pictures), count, block))
+            return decompose(self.sample_blocks(self.encode(pictures), keys, count, block))
 
-    def sample_blocks(self, encoding: Encoding, count: int, block: int = 8) -> Iterator[Tensor]:
+    def sample_blocks(self, encoding: Encoding, keys: Tensor, count: int, block: int = 8) -> Iterator[Tensor]:
         """Draw `count` samples of the logits, in blocks [at most `block`, N, 1, H, W]. Expects eval mode."""
         if count < 1 or block < 1:
             raise ValueError(
                 f"at least one sample, in blocks of at least one, not {count} in blocks of {block}"
             )
-        posterior = encoding.posterior
         for start in range(0, count, block):
-            size = min(block, count - start)
-            noise = torch.randn_like(posterior.mean.expand(size, -1, -1))
-            logits = self.decode(encoding, posterior.sample(noise).flatten(0, 1), stochastic=True)
-            yield logits.reshape(size, -1, *logits.shape[1:])
+            numbers = torch.arange(start, min(start + block, count), device=keys.device)
+            logits = self.draw(encoding, fold_in(keys, numbers[:, None]).flatten())
+            yield logits.reshape(len(numbers), -1, *logits.shape[1:])
 
     def _normalise(self, pictures: Tensor) -> Tensor:
         return (pictures - self.mean) / self.std

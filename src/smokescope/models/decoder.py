@@ -12,11 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from smokescope.chance import DROPOUT, fold_in
 from smokescope.models.attention import RCAB
 from smokescope.models.dense_aspp import DenseASPP
+from smokescope.models.dropout import DropoutUnit, keyed_dropout
 
 Injection = Literal["full", "light"]
-DropoutUnit = Literal["element", "channel"]
 
 
 class LatentReduction(nn.Module):
@@ -94,14 +95,15 @@ class BayesianDecoder(nn.Module):
         reduced = [conv(f) for conv, f in zip(self.reduce, features[:-1], strict=True)]
         return [*reduced, self.reduce_latent.features(features[-1])]
 
-    def forward(self, shared: Sequence[Tensor], z: Tensor, stochastic: bool) -> Tensor:
+    def forward(self, shared: Sequence[Tensor], z: Tensor, keys: Tensor | None) -> Tensor:
         """Decode one sample of each picture.
 
         Args:
             shared: of `prepare`, for N pictures.
             z: latent variables [N * B, latent]; sample b of picture n at b * N + n.
-            stochastic: whether dropout acts. The caller says so, rather than the module's mode: thereby
-                threads that sample from a model in eval mode do not disturb each other.
+            keys: of dropout, int64 [N * B], in the order of z; without them nothing is dropped. The caller
+                says so, rather than the module's mode: thereby threads that sample from a model in eval mode
+                do not disturb each other.
 
         Returns:
             Logits [N * B, 1, h_1, w_1].
@@ -109,8 +111,11 @@ class BayesianDecoder(nn.Module):
         repeats = z.shape[0] // shared[0].shape[0]
         maps = [s if repeats == 1 else s.repeat(repeats, 1, 1, 1) for s in shared]
         maps[-1] = maps[-1] + self.reduce_latent.latent(z, maps[-1].shape[-2:])
-        drop = functional.dropout2d if self.dropout_unit == "channel" else functional.dropout
-        maps = [drop(m, self.dropout, training=stochastic) for m in maps]  # s_1..s_4
+        if keys is not None:
+            own = fold_in(keys, DROPOUT)
+            maps = [  # s_1..s_4
+                keyed_dropout(m, fold_in(own, i), self.dropout, self.dropout_unit) for i, m in enumerate(maps)
+            ]
         maps = [attend(m) for attend, m in zip(self.attention, maps, strict=True)]
         size = maps[0].shape[-2:]
         fused = [functional.interpolate(m, size=size, mode="bilinear", align_corners=False) for m in maps[1:]]

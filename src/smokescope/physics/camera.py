@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from smokescope.chance import normal
 from smokescope.precision import at_least_float32
 
 # ITU-T T.81, tables K.1 and K.2: what nearly every encoder scales by its quality setting.
@@ -65,7 +66,7 @@ def gaussian_blur(pictures: Tensor, sigma: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def sensor_noise(pictures: Tensor, gain: Tensor, read: Tensor, generator: torch.Generator) -> Tensor:
+def sensor_noise(pictures: Tensor, gain: Tensor, read: Tensor, keys: Tensor) -> Tensor:
     """Add the noise of a sensor: shot noise that grows with the light, and read noise that does not.
 
     The variance of a value x is gain * x + read ** 2.
@@ -74,13 +75,13 @@ def sensor_noise(pictures: Tensor, gain: Tensor, read: Tensor, generator: torch.
         pictures: in [0, 1], [N, C, H, W].
         gain: [N]; the variance that full light adds.
         read: standard deviation in the dark, [N].
-        generator: on the device where noise is to be drawn, best the pictures' own.
+        keys: int64 [N]; the noise is drawn where the pictures are.
 
     Returns:
         Noisy pictures, clipped to [0, 1], [N, C, H, W].
     """
     x = at_least_float32(pictures)
-    noise = torch.randn(x.shape, generator=generator, device=generator.device, dtype=x.dtype).to(x.device)
+    noise = normal(keys.to(x.device, non_blocking=True), *x.shape[1:]).to(x.dtype)
     gain, read = (strength.to(x, non_blocking=True)[:, None, None, None] for strength in (gain, read))
     deviation = (x.clamp(min=0) * gain).add_(read**2).sqrt_()
     return torch.addcmul(x, noise, deviation).clamp_(0, 1)
@@ -125,7 +126,7 @@ def _table(base: tuple[tuple[int, ...], ...], quality: Tensor) -> Tensor:
     """Quantisation steps [N, 1, 1, 64] by libjpeg's rule."""
     quality = quality.float().round().clamp(1, 100)
     percent = torch.where(quality < 50, (5000 / quality).floor(), 200 - 2 * quality)
-    steps = quality.new_tensor(base).flatten() * percent[:, None]
+    steps = torch.tensor(base).flatten().to(quality, non_blocking=True) * percent[:, None]
     return ((steps + 50) / 100).floor().clamp(1, 255)[:, None, None, :]
 
 

@@ -41,6 +41,7 @@ def render(
     import torch
     from numpy.typing import NDArray
 
+    from smokescope.chance import make_keys
     from smokescope.data.files import prepare_folder, write_together
     from smokescope.data.layouts import list_negatives, list_pictures, read_pair, usable_pairs
     from smokescope.data.pictures import encode_jpeg, encode_png, shrink
@@ -71,14 +72,15 @@ def render(
             picture, mask = read_pair(pair)
             picture, mask = shrink(picture, long_side), shrink(mask, long_side)
             batch = torch.from_numpy(picture).to(where).permute(2, 0, 1)[None] / 255
-            own_seed = seed * 1_000_003 + number  # so that a longer run begins with a shorter one's pictures
+            # of a picture's number: a longer run begins with a shorter one's pictures
+            keys = make_keys(seed, torch.tensor([number], device=where))
             name = f"{number:06d}"
             if lookalikes:
-                result = render_lookalikes(batch, own_seed)
+                result = render_lookalikes(batch, keys)
                 files = {out / "img" / f"{name}.jpg": encode_jpeg(as_picture(result))}
             else:
                 masks = torch.from_numpy(mask).to(where)[None, None]
-                rendered = render_smoke(batch, own_seed, masks)
+                rendered = render_smoke(batch, keys, masks)
                 files = {
                     out / "img" / f"{name}.jpg": encode_jpeg(as_picture(rendered.picture)),
                     out / "gt" / f"{name}.png": encode_png(as_map(rendered.mask, 255).astype(np.uint8)),

@@ -1,6 +1,6 @@
 """What is mistaken for smoke and is none: fog, low cloud, dust, haze, sun glare, drops on the lens.
 
->>> render_lookalikes(torch.rand(4, 3, 480, 480), seed=0).shape
+>>> render_lookalikes(torch.rand(4, 3, 480, 480), make_keys(0, torch.arange(4))).shape
 torch.Size([4, 3, 480, 480])
 """
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from smokescope.chance import LOOKALIKES, fold_in
 from smokescope.physics.camera import gaussian_blur
 from smokescope.physics.rendering.backdrop import Backdrop, survey
 from smokescope.physics.rendering.noise import Dice, turbulence
@@ -19,36 +20,44 @@ from smokescope.physics.transmission import grey
 Kind = Callable[[Dice, Tensor, Backdrop], Tensor]
 
 
-def render_lookalikes(backgrounds: Tensor, seed: int) -> Tensor:
-    """Put one thing that is not smoke into each picture [N, 3, H, W] in [0, 1]; a mask would be empty."""
-    dice = Dice(seed, backgrounds.device)
-    kind = dice.choose(len(backgrounds), [weight for _, weight in KINDS])
+def render_lookalikes(backgrounds: Tensor, keys: Tensor) -> Tensor:
+    """Put one thing that is not smoke into each picture; a mask would be empty.
+
+    Args:
+        backgrounds: [N, 3, H, W] in [0, 1].
+        keys: of everything that is drawn for each, int64 [N], on the backgrounds' device.
+
+    Returns:
+        [N, 3, H, W] in [0, 1].
+    """
+    dice = Dice(fold_in(keys, LOOKALIKES))
+    kind = dice.choose([weight for _, weight in KINDS]).tolist()
+    own = dice.keys()
     pictures = backgrounds.clone()
     for number, (add, _) in enumerate(KINDS):
-        chosen = (kind == number).nonzero().squeeze(1)
-        if len(chosen):
+        places = [place for place, its in enumerate(kind) if its == number]
+        if places:
+            chosen = torch.tensor(places).to(backgrounds.device, non_blocking=True)
             some = backgrounds[chosen]
-            pictures[chosen] = add(dice, some, survey(some)).clamp(0, 1)
+            pictures[chosen] = add(Dice(own[chosen]), some, survey(some)).clamp(0, 1)
     return photograph(dice, pictures)
 
 
 def fog_bank(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     """A layer of fog in the valleys: wide, flat, soft above, of the sky's colour."""
-    count = len(pictures)
-    base = backdrop.skyline.median(1).values + dice.uniform(count, -0.03, 0.25)
-    layer = _layer(dice, pictures, base, dice.uniform(count, 0.03, 0.14), ragged=0.5)
-    cover = turbulence(dice, count, pictures.shape[-2:], (3, 1.5), octaves=4, decay=0.55)
-    depth = _column(dice.log_uniform(count, 0.5, 4.0)) * layer * (0.7 + 1.6 * cover).clamp(0, 1.5)
+    base = backdrop.skyline.median(1).values + dice.uniform(-0.03, 0.25)
+    layer = _layer(dice, pictures, base, dice.uniform(0.03, 0.14), ragged=0.5)
+    cover = turbulence(dice, pictures.shape[-2:], (3, 1.5), octaves=4, decay=0.55)
+    depth = _column(dice.log_uniform(0.5, 4.0)) * layer * (0.7 + 1.6 * cover).clamp(0, 1.5)
     return _veil(pictures, depth, _pale(dice, backdrop, 0.85, 1.05))
 
 
 def low_cloud(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     """Broken cloud that touches the skyline or hangs just above it, bright on top."""
-    count = len(pictures)
-    base = backdrop.skyline.median(1).values - dice.uniform(count, 0.0, 0.2)
-    layer = _layer(dice, pictures, base, dice.uniform(count, 0.04, 0.12), ragged=1.0)
-    puffs = turbulence(dice, count, pictures.shape[-2:], (8, 5), octaves=5, decay=0.62)
-    depth = _column(dice.log_uniform(count, 1.0, 6.0)) * layer * (2 * (1.5 * puffs + layer - 0.5)).clamp(0, 1)
+    base = backdrop.skyline.median(1).values - dice.uniform(0.0, 0.2)
+    layer = _layer(dice, pictures, base, dice.uniform(0.04, 0.12), ragged=1.0)
+    puffs = turbulence(dice, pictures.shape[-2:], (8, 5), octaves=5, decay=0.62)
+    depth = _column(dice.log_uniform(1.0, 6.0)) * layer * (2 * (1.5 * puffs + layer - 0.5)).clamp(0, 1)
     above = functional.avg_pool2d(functional.pad(depth, (0, 0, 15, 0)), (16, 1), stride=1)
     shading = 1 - 0.15 * above.clamp(max=1)  # what lies under cloud is darker than its top
     return _veil(pictures, depth, _pale(dice, backdrop, 0.95, 1.15) * shading)
@@ -56,36 +65,33 @@ def low_cloud(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
 
 def dust(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     """Dust behind a vehicle or a gust: low, long, brown, without a rising column."""
-    count, (height, width) = len(pictures), pictures.shape[-2:]
-    y = backdrop.skyline.median(1).values + dice.uniform(count, 0.05, 0.35)
-    start, length = dice.uniform(count, 0.0, 0.8), dice.log_uniform(count, 0.04, 0.6)
+    height, width = pictures.shape[-2:]
+    y = backdrop.skyline.median(1).values + dice.uniform(0.05, 0.35)
+    start, length = dice.uniform(0.0, 0.8), dice.log_uniform(0.04, 0.6)
     across = (_columns(width, dice) - _column(start)) / _column(length)
     thick = 0.22 * _column(length) * (0.25 + across.clamp(0, 1))
     above = (_column(y) - _rows(height, dice)) / thick
     body = torch.exp(-above.square()) * (above > -0.6) * ((across > 0) & (across < 1))
-    clumps = turbulence(dice, count, (height, width), (24, 30), octaves=4, decay=0.65)
-    depth = (
-        _column(dice.log_uniform(count, 0.6, 4.0)) * body * (1 - across.clamp(0, 1)) * (0.8 + 1.5 * clumps)
-    )
+    clumps = turbulence(dice, (height, width), (24, 30), octaves=4, decay=0.65)
+    depth = _column(dice.log_uniform(0.6, 4.0)) * body * (1 - across.clamp(0, 1)) * (0.8 + 1.5 * clumps)
     earth = torch.tensor([0.72, 0.6, 0.45], device=dice.device).view(1, 3, 1, 1)
     earth = grey(earth) + (earth - grey(earth)) * backdrop.colourful
-    colour = earth * _column(dice.uniform(count, 0.75, 1.15)) * backdrop.brightness
-    return _veil(pictures, gaussian_blur(depth.clamp(min=0), dice.uniform(count, 0.5, 3.0)), colour)
+    colour = earth * _column(dice.uniform(0.75, 1.15)) * backdrop.brightness
+    return _veil(pictures, gaussian_blur(depth.clamp(min=0), dice.uniform(0.5, 3.0)), colour)
 
 
 def haze_layer(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     """Even haze that thickens towards the skyline, as over a city or after rain."""
-    count = len(pictures)
-    base = backdrop.skyline.median(1).values + dice.uniform(count, -0.05, 0.1)
-    layer = _layer(dice, pictures, base, dice.uniform(count, 0.08, 0.3), ragged=0.1)
-    depth = _column(dice.log_uniform(count, 0.15, 1.5)) * layer
-    return _veil(pictures, depth, backdrop.horizon * _column(dice.uniform(count, 0.9, 1.1)))
+    base = backdrop.skyline.median(1).values + dice.uniform(-0.05, 0.1)
+    layer = _layer(dice, pictures, base, dice.uniform(0.08, 0.3), ragged=0.1)
+    depth = _column(dice.log_uniform(0.15, 1.5)) * layer
+    return _veil(pictures, depth, backdrop.horizon * _column(dice.uniform(0.9, 1.1)))
 
 
 def sun_glare(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     """The sun in or near the picture: a halo, and ghosts of the lens on the line through the centre."""
-    count, (height, width) = len(pictures), pictures.shape[-2:]
-    x, y = dice.uniform(count, -0.1, 1.1), backdrop.skyline.median(1).values - dice.uniform(count, 0.05, 0.6)
+    height, width = pictures.shape[-2:]
+    x, y = dice.uniform(-0.1, 1.1), backdrop.skyline.median(1).values - dice.uniform(0.05, 0.6)
     warm = torch.tensor([1.0, 0.95, 0.85], device=dice.device).view(1, 3, 1, 1)
     aspect = width / height
 
@@ -94,26 +100,26 @@ def sun_glare(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
         dy = _rows(height, dice) - _column(at_y)
         return torch.exp(-((dx.square() + dy.square()) / _column(radius).square()).pow(power))
 
-    light = disc(x, y, dice.uniform(count, 0.1, 0.4), 0.5) * _column(dice.uniform(count, 0.4, 1.0))
+    light = disc(x, y, dice.uniform(0.1, 0.4), 0.5) * _column(dice.uniform(0.4, 1.0))
     for _ in range(3):
-        far = dice.uniform(count, 0.3, 1.8)  # along the line from the sun through the centre
-        ghost = disc(x + far * (0.5 - x), y + far * (0.5 - y), dice.log_uniform(count, 0.015, 0.08), 4.0)
-        light = light + ghost * _column(dice.uniform(count, 0.0, 0.18))
+        far = dice.uniform(0.3, 1.8)  # along the line from the sun through the centre
+        ghost = disc(x + far * (0.5 - x), y + far * (0.5 - y), dice.log_uniform(0.015, 0.08), 4.0)
+        light = light + ghost * _column(dice.uniform(0.0, 0.18))
     return pictures + (1 - pictures) * (light * warm).clamp(0, 1)
 
 
 def lens_drops(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     """Drops and smears on the glass: round blurs that lift the dark and hide what is behind."""
-    count, (height, width) = len(pictures), pictures.shape[-2:]
-    blurred = gaussian_blur(pictures, dice.uniform(count, 6.0, 14.0))
-    cover = torch.zeros(count, 1, height, width, device=dice.device)
+    height, width = pictures.shape[-2:]
+    blurred = gaussian_blur(pictures, dice.uniform(6.0, 14.0))
+    cover = torch.zeros(len(dice), 1, height, width, device=dice.device)
     for _ in range(6):
-        dx = (_columns(width, dice) - _column(dice.uniform(count))) * width / height
-        dy = (_rows(height, dice) - _column(dice.uniform(count))) * _column(dice.uniform(count, 0.6, 1.4))
-        radius = _column(dice.log_uniform(count, 0.01, 0.09))
-        edge = _column(dice.uniform(count, 1.5, 6.0))
+        dx = (_columns(width, dice) - _column(dice.uniform())) * width / height
+        dy = (_rows(height, dice) - _column(dice.uniform())) * _column(dice.uniform(0.6, 1.4))
+        radius = _column(dice.log_uniform(0.01, 0.09))
+        edge = _column(dice.uniform(1.5, 6.0))
         drop = torch.exp(-((dx.square() + dy.square()).sqrt() / radius).pow(edge))
-        cover = torch.maximum(cover, drop * _column(dice.uniform(count, 0.3, 1.0)))
+        cover = torch.maximum(cover, drop * _column(dice.uniform(0.3, 1.0)))
     veil = 0.75 * blurred + 0.25 * backdrop.brightness
     return pictures * (1 - cover) + veil * cover
 
@@ -136,16 +142,15 @@ def _veil(pictures: Tensor, depth: Tensor, colour: Tensor) -> Tensor:
 
 def _layer(dice: Dice, pictures: Tensor, base: Tensor, thickness: Tensor, ragged: float) -> Tensor:
     """A level layer, 1 at its base and thinning to both sides, [N, 1, H, W]; its base rises and falls."""
-    count, (height, width) = len(pictures), pictures.shape[-2:]
-    swell = turbulence(dice, count, (1, width), (1, 3.0), octaves=4, decay=0.5)
+    height, width = pictures.shape[-2:]
+    swell = turbulence(dice, (1, width), (1, 3.0), octaves=4, decay=0.5)
     away = (_rows(height, dice) - _column(base)) / _column(thickness) + ragged * swell
     return torch.exp(-away.square())
 
 
 def _pale(dice: Dice, backdrop: Backdrop, low: float, high: float) -> Tensor:
     """A near-white of the scene's light, a little of its sky's colour in it."""
-    count = len(backdrop.horizon)
-    white = backdrop.brightness * _column(dice.uniform(count, low, high))
+    white = backdrop.brightness * _column(dice.uniform(low, high))
     return 0.7 * white + 0.3 * backdrop.horizon
 
 

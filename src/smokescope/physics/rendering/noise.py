@@ -1,75 +1,89 @@
-"""Seeded randomness and turbulence: multi-scale noise in two and three dimensions, batched on any device."""
+"""Keyed randomness and turbulence: multi-scale noise in two and three dimensions, batched on any device."""
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from smokescope.chance import fold_in, normal, uniform
+
+ROW = 32  # numbers that are drawn at once: as many as a picture of smoke takes
+
 
 class Dice:
-    """Draws from one seeded stream. The stream lives on the CPU, so that a seed means the same everywhere.
+    """Draws a number for each of N keys, a fresh one with each call, on the keys' device.
+
+    What a key gets depends on it and on the calls before: not on the keys beside it.
 
     Args:
-        seed: of the stream.
-        device: where drawn tensors go.
+        keys: int64 [N].
     """
 
-    def __init__(self, seed: int, device: torch.device | str = "cpu") -> None:
-        self._generator = torch.Generator().manual_seed(seed)
-        self.device = torch.device(device)
+    def __init__(self, keys: Tensor) -> None:
+        self._keys, self._streams = keys, 0
+        self._row: list[Tensor] = []
 
-    def uniform(self, count: int, low: float = 0.0, high: float = 1.0) -> Tensor:
-        """Uniform numbers in [low, high), [count]."""
-        return self._draw((count,)) * (high - low) + low
+    @property
+    def device(self) -> torch.device:
+        """Where numbers are drawn."""
+        return self._keys.device
 
-    def log_uniform(self, count: int, low: float, high: float) -> Tensor:
-        """Numbers in [low, high) whose logarithm is uniform, [count]."""
-        return torch.exp(self.uniform(count, math.log(low), math.log(high)))
+    def __len__(self) -> int:
+        return len(self._keys)
 
-    def normal(self, count: int, mean: float = 0.0, deviation: float = 1.0) -> Tensor:
-        """Normal numbers, [count]."""
-        values = torch.randn(count, generator=self._generator)
-        return (values * deviation + mean).to(self.device)
+    def keys(self) -> Tensor:
+        """Keys of further streams, int64 [N]."""
+        self._streams += 1
+        return fold_in(self._keys, self._streams)
 
-    def choose(self, count: int, weights: Sequence[float]) -> Tensor:
-        """Indices drawn by weight, int64 [count]."""
-        shares = torch.tensor(weights, dtype=torch.float64)
-        return torch.multinomial(shares, count, replacement=True, generator=self._generator).to(self.device)
+    def uniform(self, low: float = 0.0, high: float = 1.0) -> Tensor:
+        """Uniform numbers in [low, high), [N]."""
+        if not self._row:  # a hash takes many small steps, which a GPU does for a row as fast as for one
+            self._row = list(uniform(self.keys(), ROW).unbind(1))
+        return self._row.pop() * (high - low) + low
 
-    def seeds(self, count: int) -> list[int]:
-        """Seeds of further streams."""
-        return torch.randint(2**31, (count,), generator=self._generator).tolist()
+    def log_uniform(self, low: float, high: float) -> Tensor:
+        """Numbers in [low, high) whose logarithm is uniform, [N]."""
+        return torch.exp(self.uniform(math.log(low), math.log(high)))
+
+    def normal(self, mean: float = 0.0, deviation: float = 1.0) -> Tensor:
+        """Normal numbers, [N]."""
+        return normal(self.keys()) * deviation + mean
+
+    def choose(self, weights: Sequence[float]) -> Tensor:
+        """Indices drawn by weight, int64 [N]."""
+        *edges, whole = accumulate(weights)
+        place = self.uniform(0.0, whole)
+        # compared one by one: a tensor of edges would have to travel to the device
+        return torch.stack([place >= edge for edge in edges]).sum(0)
 
     def lattice(self, *shape: int) -> Tensor:
-        """Uniform numbers in [-1, 1), any shape: what noise is interpolated from."""
-        return self._draw(shape) * 2 - 1
-
-    def _draw(self, shape: Sequence[int]) -> Tensor:
-        return torch.rand(tuple(shape), generator=self._generator).to(self.device)
+        """Uniform numbers in [-1, 1), [N, *shape]: what noise is interpolated from."""
+        return uniform(self.keys(), *shape) * 2 - 1
 
 
 def turbulence(
-    dice: Dice, count: int, size: Sequence[int], coarsest: Sequence[float], octaves: int, decay: float = 0.5
+    dice: Dice, size: Sequence[int], coarsest: Sequence[float], octaves: int, decay: float = 0.5
 ) -> Tensor:
     """Sum of smooth noise at ever finer scales (fractional Brownian motion), about zero.
 
     Args:
-        dice: to draw from.
-        count: fields to make.
+        dice: to draw from, a field for each of its keys.
         size: of a field, two or three sides.
         coarsest: how many cells of the coarsest octave fit along each side.
         octaves: how many; each doubles the cells.
         decay: of the amplitude from an octave to the next. 0.5 is soft; Kolmogorov's spectrum is about 0.63.
 
     Returns:
-        [count, 1, *size] with a standard deviation near 0.3.
+        [N, 1, *size] with a standard deviation near 0.3.
     """
-    field = torch.zeros(count, 1, *size, device=dice.device)
+    field = torch.zeros(len(dice), 1, *size, device=dice.device)
     mode = "bicubic" if len(size) == 2 else "trilinear"
     for octave in range(octaves):
         cells = [min(side, max(2, round(c * 2**octave) + 1)) for side, c in zip(size, coarsest, strict=True)]
-        layer = dice.lattice(count, 1, *cells)
+        layer = dice.lattice(1, *cells)
         field += decay**octave * functional.interpolate(layer, tuple(size), mode=mode, align_corners=True)
     return field * (1 - decay) / (1 - decay**octaves)

@@ -56,24 +56,24 @@ class Plumes(NamedTuple):
     """Where the smoke starts, (x, y) in [0, 1] from the face's top left, [N, 2]."""
 
 
-def draw_habits(dice: Dice, count: int) -> Habit:
+def draw_habits(dice: Dice) -> Habit:
     """Draw from what cameras see: mostly thin smoke in the wind, a quarter of them thick columns."""
-    column = dice.uniform(count) < 0.25
-    lean = dice.normal(count, 0.0, 0.8).clamp(-1.5, 1.5)
+    column = dice.uniform() < 0.25
+    lean = dice.normal(0.0, 0.8).clamp(-1.5, 1.5)
 
     def either(columns: Tensor, wisps: Tensor) -> Tensor:
         return torch.where(column, columns, wisps)
 
     return Habit(
-        wind=either(0.6 * lean, lean.sign() * (1.65 - 1.3 * dice.uniform(count).square())),
-        shear=dice.uniform(count, 0.45, 1.3),
-        base=dice.log_uniform(count, 0.015, 0.1),
-        spread=either(dice.uniform(count, 0.15, 0.4), dice.uniform(count, 0.05, 0.25)),
-        fade=either(dice.uniform(count, 0.0, 0.8), dice.uniform(count, 0.2, 2.2)),
-        dissolved=either(dice.uniform(count), torch.ones(count, device=dice.device)),
-        roughness=dice.uniform(count, 0.7, 1.8),
-        softness=either(dice.uniform(count, 0.2, 0.7), dice.uniform(count, 0.35, 1.3)),
-        thickness=either(dice.log_uniform(count, 0.8, 6.0), dice.log_uniform(count, 0.45, 2.2)),
+        wind=either(0.6 * lean, lean.sign() * (1.65 - 1.3 * dice.uniform().square())),
+        shear=dice.uniform(0.45, 1.3),
+        base=dice.log_uniform(0.015, 0.1),
+        spread=either(dice.uniform(0.15, 0.4), dice.uniform(0.05, 0.25)),
+        fade=either(dice.uniform(0.0, 0.8), dice.uniform(0.2, 2.2)),
+        dissolved=either(dice.uniform(), torch.ones(len(dice), device=dice.device)),
+        roughness=dice.uniform(0.7, 1.8),
+        softness=either(dice.uniform(0.2, 0.7), dice.uniform(0.35, 1.3)),
+        thickness=either(dice.log_uniform(0.8, 6.0), dice.log_uniform(0.45, 2.2)),
     )
 
 
@@ -147,12 +147,11 @@ def _along_and_across(x: Tensor, y: Tensor, axis: Tensor, tangent: Tensor) -> tu
 
 def _eddies(dice: Dice, habit: Habit, s: Tensor, across: Tensor, view: Tensor) -> Tensor:
     """Turbulence in the plume's own coordinates, [N, SLICES, FACE, FACE]: eddies as large as it is wide."""
-    count = len(s)
-    field = turbulence(dice, count, EDDIES, (2.5, 16.0, 3.0), octaves=4, decay=0.6)
+    field = turbulence(dice, EDDIES, (2.5, 16.0, 3.0), octaves=4, decay=0.6)
     # radii travelled: the integral of ds / (base + spread * s)
     growth = (habit.spread / habit.base)[:, None, None]
     travelled = torch.log1p(growth * s.clamp(0, 1)) / habit.spread[:, None, None]
-    shape = (count, SLICES, FACE, FACE)
+    shape = (len(dice), SLICES, FACE, FACE)
     where = (
         (across / REACH).unsqueeze(1).expand(shape),
         (2 * travelled / LONGEST - 1).unsqueeze(1).expand(shape),
@@ -165,12 +164,11 @@ def _eddies(dice: Dice, habit: Habit, s: Tensor, across: Tensor, view: Tensor) -
 
 def _sunlight(dice: Dice, density: Tensor) -> Tensor:
     """Share of the sun's light that reaches each cell, [N, 1, SLICES, FACE, FACE], by marching towards it."""
-    count = len(density)
     coarse = functional.avg_pool3d(density, (2, 3, 3))
-    azimuth, height = dice.uniform(count, -torch.pi, torch.pi), dice.uniform(count, 0.3, 1.3)
+    azimuth, height = dice.uniform(-torch.pi, torch.pi), dice.uniform(0.3, 1.3)
     # grid_sample's axes: right, down, away from the camera
     toward = torch.stack((azimuth.sin() * height.cos(), -height.sin(), -azimuth.cos() * height.cos()), -1)
-    still = torch.eye(3, 4, device=dice.device).expand(count, 3, 4)
+    still = torch.eye(3, 4, device=dice.device).expand(len(dice), 3, 4)
     met = torch.zeros_like(coarse)
     for step in range(1, LIGHT_STEPS + 1):
         moved = still.clone()

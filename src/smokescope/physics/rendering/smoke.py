@@ -1,6 +1,6 @@
 """Smoke over real pictures by the image formation that the paper rests on: I = J t + A (1 - t).
 
->>> rendered = render_smoke(torch.rand(4, 3, 480, 480), seed=0)
+>>> rendered = render_smoke(torch.rand(4, 3, 480, 480), make_keys(0, torch.arange(4)))
 >>> rendered.picture.shape, rendered.mask.shape
 (torch.Size([4, 3, 480, 480]), torch.Size([4, 1, 480, 480]))
 """
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from smokescope.chance import SMOKE, fold_in
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
 from smokescope.physics.rendering.backdrop import Backdrop, survey
 from smokescope.physics.rendering.noise import Dice, turbulence
@@ -50,18 +51,17 @@ class Rendered(NamedTuple):
     """t of the rendered smoke alone, [N, 1, H, W]."""
 
 
-def render_smoke(backgrounds: Tensor, seed: int, masks: Tensor | None = None) -> Rendered:
-    """Put one plume into each picture.
+def render_smoke(backgrounds: Tensor, keys: Tensor, masks: Tensor | None = None) -> Rendered:
+    """Put one plume into each picture; what becomes of it does not depend on the others.
 
     Args:
         backgrounds: [N, 3, H, W] in [0, 1].
-        seed: of everything that is drawn.
+        keys: of everything that is drawn for each, int64 [N], on the backgrounds' device.
         masks: of smoke that the backgrounds already show, [N, 1, H, W]; united with the rendered.
     """
-    dice = Dice(seed, backgrounds.device)
-    count = len(backgrounds)
+    dice = Dice(fold_in(keys, SMOKE))
     backdrop = survey(backgrounds)
-    plumes = grow(dice, draw_habits(dice, count))
+    plumes = grow(dice, draw_habits(dice))
     depth, sunlight = _place(dice, plumes, backdrop, backgrounds.shape[-2:])
     t = torch.exp(-depth)
     picture = backgrounds * t + _airlight(dice, backdrop, sunlight) * (1 - t)
@@ -83,34 +83,32 @@ def outline(opacity: Tensor) -> Tensor:
 
 def photograph(dice: Dice, pictures: Tensor) -> Tensor:
     """What the camera adds after the light has arrived: sensor noise and JPEG."""
-    count = len(pictures)
-    generator = torch.Generator(dice.device).manual_seed(dice.seeds(1)[0])
-    noisy = sensor_noise(pictures, dice.uniform(count, 0, 2e-4), dice.uniform(count, 0, 0.008), generator)
-    return jpeg(noisy.clamp(0, 1), dice.uniform(count, 60, 95))
+    noisy = sensor_noise(pictures, dice.uniform(0, 2e-4), dice.uniform(0, 0.008), dice.keys())
+    return jpeg(noisy.clamp(0, 1), dice.uniform(60, 95))
 
 
-def draw_shares(dice: Dice, count: int) -> Tensor:
-    """Shares of the picture that smoke should cover, [count]; ridges and borders may take some of it."""
-    usual = MEDIAN_SHARE * torch.exp(dice.normal(count, 0.0, SPREAD))
-    filling = dice.log_uniform(count, 0.1, LARGEST)
-    return torch.where(dice.uniform(count) < FILLING, filling, usual).clamp(SMALLEST, LARGEST)
+def draw_shares(dice: Dice) -> Tensor:
+    """Shares of the picture that smoke should cover, [N]; ridges and borders may take some of it."""
+    usual = MEDIAN_SHARE * torch.exp(dice.normal(0.0, SPREAD))
+    filling = dice.log_uniform(0.1, LARGEST)
+    return torch.where(dice.uniform() < FILLING, filling, usual).clamp(SMALLEST, LARGEST)
 
 
 def _place(
     dice: Dice, plumes: Plumes, backdrop: Backdrop, size: tuple[int, int] | torch.Size
 ) -> tuple[Tensor, Tensor]:
     """Optical depth and sunlight as the camera sees them, [N, 1, H, W] each."""
-    count, (height, width) = len(plumes.depth), size
+    height, width = size
     covered = (plumes.depth > -math.log1p(-EDGE_OPACITY)).float().mean((-3, -2, -1)).clamp(min=0.01)
-    side = (draw_shares(dice, count) * height * width / covered).sqrt()  # of the face, in pixels
+    side = (draw_shares(dice) * height * width / covered).sqrt()  # of the face, in pixels
 
     # sources: on the ground, mostly far away and so near the skyline; or behind a ridge, which hides them
-    x = dice.uniform(count, 0.05, 0.95)
+    x = dice.uniform(0.05, 0.95)
     column = (x * backdrop.skyline.shape[1]).long()
     ridge = backdrop.skyline.gather(1, column[:, None]).squeeze(1)
-    behind = (dice.uniform(count) < BEHIND) & backdrop.visible
-    below = dice.uniform(count) ** 2.5 * (0.97 - ridge).clamp(min=0)
-    y = torch.where(behind, ridge + dice.uniform(count, 0.0, 0.12) * side / height, ridge + below)
+    behind = (dice.uniform() < BEHIND) & backdrop.visible
+    below = dice.uniform() ** 2.5 * (0.97 - ridge).clamp(min=0)
+    y = torch.where(behind, ridge + dice.uniform(0.0, 0.12) * side / height, ridge + below)
 
     pixel_x = (torch.arange(width, device=dice.device) + 0.5).view(1, 1, -1)
     pixel_y = (torch.arange(height, device=dice.device) + 0.5).view(1, -1, 1)
@@ -133,22 +131,21 @@ def _place(
 
 def _detail(dice: Dice, side: Tensor, size: tuple[int, int] | torch.Size) -> Tensor:
     """Factor of the optical depth for eddies finer than the volume's cells, where it is seen large."""
-    fine = turbulence(dice, len(side), size, (size[0] / 16, size[1] / 16), octaves=3, decay=0.7)
+    fine = turbulence(dice, size, (size[0] / 16, size[1] / 16), octaves=3, decay=0.7)
     strength = ((side / FACE).log2() / 2).clamp(0, 1).view(-1, 1, 1, 1)
     return (1 + 1.2 * strength * fine).clamp(min=0)
 
 
 def _airlight(dice: Dice, backdrop: Backdrop, sunlight: Tensor) -> Tensor:
     """A: the smoke's own colour in the light there is, tinted by the air between it and the camera."""
-    count = len(sunlight)
     colours = torch.tensor([colour for colour, _ in PALETTE], device=dice.device)
     weights = [weight for _, weight in PALETTE]
-    first, second = colours[dice.choose(count, weights)], colours[dice.choose(count, weights)]
-    mix = dice.uniform(count)[:, None]
+    first, second = colours[dice.choose(weights)], colours[dice.choose(weights)]
+    mix = dice.uniform()[:, None]
     own = (first * mix + second * (1 - mix)).view(-1, 3, 1, 1)
     own = grey(own) + (own - grey(own)) * backdrop.colourful
-    ambient = dice.uniform(count, 0.35, 0.75).view(-1, 1, 1, 1)
-    exposure = backdrop.light * dice.uniform(count, 0.8, 1.15).view(-1, 1, 1, 1)
+    ambient = dice.uniform(0.35, 0.75).view(-1, 1, 1, 1)
+    exposure = backdrop.light * dice.uniform(0.8, 1.15).view(-1, 1, 1, 1)
     lit = own * (ambient + (1 - ambient) * sunlight) * exposure
-    haze = (dice.uniform(count) ** 1.5 * 0.6).view(-1, 1, 1, 1)
+    haze = (dice.uniform() ** 1.5 * 0.6).view(-1, 1, 1, 1)
     return (lit * (1 - haze) + backdrop.horizon * haze).clamp(0, 1)
