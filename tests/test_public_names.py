@@ -21,8 +21,8 @@ NAMES = {
     },
     "smokescope.metrics": {
         "Alarm", "Bins", "CalibrationError", "FBeta", "IntersectionOverUnion", "MeanSquaredError",
-        "OutOfDistribution", "Reliability", "Report", "SamplingAgreement", "SmokeMetrics", "UncertaintyMaps",
-        "UncertaintyQuality",
+        "OutOfDistribution", "Reliability", "Report", "RiskCoverage", "SamplingAgreement", "SmokeMetrics",
+        "UncertaintyMaps", "UncertaintyQuality",
     },
 }  # fmt: skip
 

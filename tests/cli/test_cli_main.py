@@ -28,7 +28,7 @@ def test_version_and_help(run: Run) -> None:
     assert run("--version").stdout == f"smokescope {__version__}\n"
     shown = run("--help")
     assert shown.returncode == 0
-    for verb in ("transmission", "convert", "info"):
+    for verb in ("evaluate", "transmission", "convert", "info"):
         assert verb in shown.stdout
         assert run(verb, "--help").returncode == 0
 

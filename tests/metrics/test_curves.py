@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from smokescope.metrics.curves import auroc, false_positive_rate, histogram_auroc, risk_coverage_area
+from smokescope.metrics.curves import (
+    auroc,
+    false_positive_rate,
+    histogram_auroc,
+    risk_coverage_area,
+    risk_coverage_curve,
+)
 
 scores = st.lists(st.integers(0, 6).map(lambda level: level / 6), min_size=1, max_size=20)
 counts = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12)
@@ -67,6 +73,13 @@ def test_area_equals_numerical_integration(bins: list[tuple[int, int]]) -> None:
     for low, high in pairwise(at):
         area += integrate.quad(lambda c, at=at, up_to=up_to: np.interp(c, at, up_to) / c, low, high)[0]
     assert found == pytest.approx(area, abs=1e-7)
+
+
+def test_curve_is_the_error_rate_of_the_most_certain() -> None:
+    coverage, risk = risk_coverage_curve(torch.tensor([8, 0, 1, 3]), torch.tensor([0, 0, 1, 7]))
+    assert coverage.tolist() == pytest.approx([8 / 20, 10 / 20, 1])
+    assert risk.tolist() == pytest.approx([0, 1 / 10, 8 / 20])
+    assert [len(x) for x in risk_coverage_curve(torch.zeros(4).long(), torch.zeros(4).long())] == [0, 0]
 
 
 def test_area_is_the_error_rate_where_doubt_says_nothing() -> None:

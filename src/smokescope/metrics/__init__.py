@@ -16,7 +16,7 @@ from smokescope.metrics.iou import IntersectionOverUnion
 from smokescope.metrics.out_of_distribution import OutOfDistribution
 from smokescope.metrics.squared_error import MeanSquaredError
 from smokescope.metrics.suite import Report, SmokeMetrics
-from smokescope.metrics.uncertainty import UncertaintyQuality
+from smokescope.metrics.uncertainty import RiskCoverage, UncertaintyQuality
 
 __all__ = [
     "Alarm",
@@ -28,6 +28,7 @@ __all__ = [
     "OutOfDistribution",
     "Reliability",
     "Report",
+    "RiskCoverage",
     "SamplingAgreement",
     "SmokeMetrics",
     "UncertaintyMaps",

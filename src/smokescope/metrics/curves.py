@@ -44,6 +44,14 @@ def risk_coverage_area(right: Tensor, wrong: Tensor) -> float | None:
     return ratio(((errors_start - slope * start) * logarithm + slope * pixels).sum(), total)
 
 
+def risk_coverage_curve(right: Tensor, wrong: Tensor) -> tuple[Tensor, Tensor]:
+    """Points of that curve, float64 [points] each: coverage and risk after each bin that holds pixels."""
+    pixels = (right + wrong).double()
+    held = pixels > 0
+    end, errors = pixels.cumsum(0)[held], wrong.double().cumsum(0)[held]
+    return end / pixels.sum(), errors / end
+
+
 def false_positive_rate(positive: Tensor, negative: Tensor, percent: int) -> float | None:
     """Share of negatives [Q] at or above the highest threshold that `percent` % of positives [P] reach."""
     if positive.numel() == 0:

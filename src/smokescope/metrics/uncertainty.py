@@ -7,13 +7,13 @@
 1.0
 """
 
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from torch import Tensor
 
 from smokescope.metrics.base import DECISION, StreamingMetric, histogram
 from smokescope.metrics.checks import check_nats, check_pictures
-from smokescope.metrics.curves import histogram_auroc, risk_coverage_area
+from smokescope.metrics.curves import histogram_auroc, risk_coverage_area, risk_coverage_curve
 from smokescope.uncertainty import LN2
 
 BINS = 1000
@@ -30,6 +30,18 @@ class UncertaintyFigures(TypedDict):
     error_auroc: float | None
     aurc: float | None
     false_positive_auroc: float | None
+
+
+class RiskCoverage(NamedTuple):
+    """The error rate among the most certain pixels, as their share grows; points of a curve, float64 [P].
+
+    Attributes:
+        coverage: Share of the pixels, ascending to 1.
+        risk: How many of them are wrong, as a share.
+    """
+
+    coverage: Tensor
+    risk: Tensor
 
 
 def uncertainty_histogram(value: Tensor, group: Tensor) -> Tensor:
@@ -66,3 +78,8 @@ class UncertaintyQuality(StreamingMetric):
             "aurc": risk_coverage_area(right, wrong),
             "false_positive_auroc": histogram_auroc(positive=false_positive, negative=true_positive),
         }
+
+    def risk_coverage(self) -> RiskCoverage:
+        """Return the risk-coverage curve, by total uncertainty, of all processes."""
+        with self.sync_context():
+            return RiskCoverage(*risk_coverage_curve(*self.errors))

@@ -1,0 +1,170 @@
+"""`smokescope evaluate`: every figure of a model, on one's own data."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from smokescope.cli.checking import check_first, work_on_checked
+from smokescope.cli.devices import DEVICE_HELP, enough_memory
+from smokescope.errors import SmokescopeError
+
+if TYPE_CHECKING:
+    from smokescope.data.comparison import Status
+    from smokescope.data.layouts import Pair
+    from smokescope.data.sets import PictureName, PictureSet
+    from smokescope.inference.evaluation import Evaluation
+
+TOLD = (
+    *("images", "negatives", "mse", "f_beta/mean", "f_beta/max", "iou/image", "ece/image"),
+    *("uncertainty/error_auroc", "uncertainty/ood_auroc"),
+    *("alarm/shipped/detection_rate", "alarm/shipped/false_alarm_rate", "alarm/auroc"),
+)
+
+
+def evaluate(
+    data: Annotated[list[Path], typer.Option("--data", metavar="DIR", help="A data set; may be repeated.")],
+    negatives: Annotated[
+        list[Path] | None,
+        typer.Option("--negatives", metavar="DIR", help="A folder of pictures without smoke."),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
+    ] = None,
+    scenes: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of `data scenes --against`: seen and unseen scenes apart too."),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures.")
+    ] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write a row for each picture.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write report.html, report.json and pictures.csv.")
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(min=0, help="Compare uncertainties with so many Monte Carlo samples.")
+    ] = 0,
+    device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
+) -> None:
+    """Measure a model.
+
+    Probabilities and uncertainties are compared with masks at the masks' own size. Pictures without smoke
+    count as false alarms or as none. docs/evaluate.md says what each figure means.
+    """
+    from smokescope import load
+    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
+    from smokescope.data.sets import list_sets
+    from smokescope.inference.evaluation import Evaluator, read_ahead
+    from smokescope.inference.rows import rows_to_csv
+    from smokescope.models.bvm import SmokeBVM
+    from smokescope.report.evaluation_page import evaluation_page
+
+    for folder in data:
+        list_pairs(folder)  # complains of a folder of the other kind
+    for folder in negatives or []:
+        list_negatives(folder)
+    sets = list_sets([*data, *(negatives or [])])
+    known = _statuses(scenes, sets) if scenes else {}
+    for folder in {path.parent for path in (json_file, csv_file) if path} | ({out} if out else set()):
+        for each in sets:
+            refuse_among(folder, each.listing)
+        prepare_folder(folder)
+    segmenter = load(model, device)
+    if samples and not isinstance(segmenter.pipeline.network, SmokeBVM):
+        raise SmokescopeError(f"{model} has no samples to draw: leave --samples out")
+
+    names = _names(sets)
+    problems = [problem for each in sets for problem in each.listing.problems]
+    pairs, left_out = check_first(Listing(list(names), problems), skip_bad)
+    evaluator, ahead = Evaluator(segmenter, samples), read_ahead(pairs)
+
+    def work(pair: Pair) -> None:
+        picture, mask = next(ahead).result()
+        with enough_memory(pair.picture):
+            evaluator.add(names[pair], picture, mask, known.get(names[pair]))
+
+    started = time.perf_counter()
+    work_on_checked(pairs, work, label="evaluate")
+    evaluation = evaluator.finish()
+    speed = len(pairs) / (time.perf_counter() - started)
+
+    title = model.name if model else "smokescope's embedded model"
+    told = _told(evaluation, speed, str(segmenter.device), len(left_out))
+    document = {**evaluation.report, "speed": {"images_per_second": speed}, **evaluation.scenes}
+    as_json = (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
+    as_csv = rows_to_csv(evaluation.rows)
+    files = dict[Path, bytes]()
+    if json_file:
+        files[json_file] = as_json
+    if csv_file:
+        files[csv_file] = as_csv
+    if out:
+        page = evaluation_page(title, told, evaluation).encode("utf-8", "backslashreplace")
+        files |= {out / "report.html": page, out / "report.json": as_json, out / "pictures.csv": as_csv}
+    write_together(files)
+    typer.echo(told)
+    typer.echo(_table(evaluation))
+
+
+def _names(sets: Sequence[PictureSet]) -> dict[Pair, PictureName]:
+    from smokescope.data.sets import PictureName
+
+    return {pair: PictureName(each.name, pair.name) for each in sets for pair in each.listing.pairs}
+
+
+def _statuses(scenes: Path, sets: Sequence[PictureSet]) -> dict[PictureName, Status]:
+    """Which pictures' scenes were trained on; negatives that the file does not speak of are left out.
+
+    Raises:
+        SmokescopeError: The file is no comparison, or does not speak of some data.
+    """
+    from smokescope.data.comparison import read_comparison
+    from smokescope.data.sets import PictureName, find_set
+
+    comparison = read_comparison(scenes)
+    found: dict[PictureName, Status] = {}
+    problems: list[SmokescopeError] = []
+    for each in sets:
+        try:
+            called = find_set(comparison.sets, each.folder)
+        except SmokescopeError as error:
+            if each.kind == "pairs":
+                problems.append(error)
+            continue
+        for pair in each.listing.pairs:
+            try:
+                found[PictureName(each.name, pair.name)] = comparison.status(called, pair.name)
+            except SmokescopeError as error:
+                problems.append(error)
+    if problems:
+        raise SmokescopeError(f"{scenes} does not speak of all the data:", problems)
+    return found
+
+
+def _told(evaluation: Evaluation, speed: float, device: str, left_out: int) -> str:
+    report = evaluation.report
+    more = f", {left_out} files left out" if left_out else ""
+    return (
+        f"{report['images']} pictures with smoke, {report['negatives']} without{more}; "
+        f"{speed:.1f} pictures a second on {device}, reading them included"
+    )
+
+
+def _table(evaluation: Evaluation) -> str:
+    from smokescope.report.evaluation_page import columns, show_figure
+
+    by_column = columns(evaluation)
+    lines = [f"{'':32}" + "".join(f"{heading:>10}" for heading in by_column)] if len(by_column) > 1 else []
+    for name in TOLD:
+        lines.append(f"{name:32}" + "".join(f"{show_figure(c[name]):>10}" for c in by_column.values()))
+    return "\n".join(lines)

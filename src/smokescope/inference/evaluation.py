@@ -1,0 +1,151 @@
+"""Every figure of a model, from pictures with masks and pictures without smoke.
+
+Pictures go through the same `Segmenter` that people use, and all is measured at the masks' own size.
+"""
+
+import os
+import warnings
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from smokescope.chance import make_keys
+from smokescope.data.comparison import Status
+from smokescope.data.layouts import Pair, read_pair
+from smokescope.data.sets import PictureName
+from smokescope.inference.rows import Row, measure_row
+from smokescope.inference.segmenter import BATCH, BATCH_PIXELS, Segmenter
+from smokescope.metrics import Reliability, Report, RiskCoverage, SmokeMetrics
+from smokescope.uncertainty import Decomposition
+
+AHEAD = 32  # pictures decoded before they are asked for
+WAITING = 4 * BATCH  # pictures that may wait for others of their size
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came out.
+
+    Attributes:
+        report: Over all pictures.
+        scenes: Over those of scenes that were "seen" in training, and of those that were "unseen"; may be
+            empty.
+        rows: One for each picture, by set and name.
+        reliability: Of all pixels, for a diagram.
+        risk_coverage: Of all pixels, for a curve.
+    """
+
+    report: Report
+    scenes: Mapping[str, Report]
+    rows: Sequence[Row]
+    reliability: Reliability
+    risk_coverage: RiskCoverage
+
+
+class _Waiting(NamedTuple):
+    """A picture that is to be predicted together with others of its size."""
+
+    number: int
+    name: PictureName
+    picture: NDArray[np.uint8]
+    smoke: NDArray[np.bool_]
+    scene: Status | None
+
+
+class Evaluator:
+    """Takes in pictures one by one and predicts them in batches.
+
+    Args:
+        segmenter: The model.
+        samples: Compare its uncertainties with those of so many Monte Carlo samples; 0 does not.
+    """
+
+    def __init__(self, segmenter: Segmenter, samples: int = 0) -> None:
+        self.segmenter, self.samples = segmenter, samples
+        # float64 is unknown to Apple's GPUs
+        self._device = torch.device("cpu") if segmenter.device.type == "mps" else segmenter.device
+        self._all = self._metrics()
+        self._scenes: dict[Status, SmokeMetrics] = {}
+        self._waiting: dict[tuple[int, ...], list[_Waiting]] = {}
+        self._rows: list[Row] = []
+        self._count = 0
+
+    def add(
+        self,
+        name: PictureName,
+        picture: NDArray[np.uint8],
+        mask: NDArray[np.float32],
+        scene: Status | None = None,
+    ) -> None:
+        """Take in a picture, H x W x 3, and its mask, H x W; all 0 for a picture without smoke."""
+        group = self._waiting.setdefault(mask.shape, [])
+        group.append(_Waiting(self._count, name, picture, mask > 0.5, scene))
+        self._count += 1
+        if len(group) >= max(1, min(BATCH, BATCH_PIXELS // mask.size)):
+            self._predict(self._waiting.pop(mask.shape))
+        elif sum(map(len, self._waiting.values())) >= WAITING:
+            self._predict(self._waiting.pop(max(self._waiting, key=lambda size: len(self._waiting[size]))))
+
+    def finish(self) -> Evaluation:
+        """Predict what still waits, and say what came out."""
+        while self._waiting:
+            self._predict(self._waiting.popitem()[1])
+        return Evaluation(
+            self._all.compute(),
+            {str(scene): metrics.compute() for scene, metrics in sorted(self._scenes.items())},
+            sorted(self._rows, key=lambda row: (row.set, row.name)),
+            self._all.calibration.reliability(),
+            self._all.uncertainty.risk_coverage(),
+        )
+
+    def _predict(self, batch: Sequence[_Waiting]) -> None:
+        pictures = [each.picture for each in batch]
+        maps = self._as_maps(self.segmenter.maps(pictures))
+        sampled = None
+        if self.samples:
+            # by the order of pictures, not of batches: which ones happen to wait together changes nothing
+            keys = make_keys(0, torch.tensor([each.number for each in batch]))
+            sampled = self._as_maps(self.segmenter.sample(pictures, self.samples, keys))
+        smoke = torch.from_numpy(np.stack([each.smoke for each in batch])).to(self._device)
+        self._all.update(maps.probability, smoke, maps, sampled)
+        for number, each in enumerate(batch):
+            one = slice(number, number + 1)
+            own = Decomposition(*(values[one] for values in maps))
+            if each.scene is not None:
+                metrics = self._scenes.setdefault(each.scene, self._metrics())
+                of_one = sampled and Decomposition(*(values[one] for values in sampled))
+                metrics.update(own.probability, smoke[one], own, of_one)
+            self._rows.append(measure_row(each.name, each.scene, own, smoke[one]))
+
+    def _as_maps(self, maps: Decomposition) -> Decomposition:
+        return Decomposition(*(values.squeeze(1).to(self._device) for values in maps))
+
+    def _metrics(self) -> SmokeMetrics:
+        return SmokeMetrics(self.segmenter.pipeline.threshold).to(self._device)
+
+
+def read_ahead(pairs: Sequence[Pair]) -> Iterator[Future[tuple[NDArray[np.uint8], NDArray[np.float32]]]]:
+    """Read pictures and masks in the background, some ahead of who asks for them, in their order.
+
+    Yields:
+        For each pair what it will be; its `result()` raises the pair's `SmokescopeError`.
+    """
+    # each decoder silences warnings, which is global: this frame gives them back, see `for_each_pair`
+    with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        warnings.simplefilter("ignore")
+        waiting = deque[Future[tuple[NDArray[np.uint8], NDArray[np.float32]]]]()
+        try:
+            for pair in pairs:
+                waiting.append(pool.submit(read_pair, pair))
+                if len(waiting) > AHEAD:
+                    yield waiting.popleft()
+            while waiting:
+                yield waiting.popleft()
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -1,0 +1,101 @@
+"""The figures of single pictures, a row of a table each: where a model's average comes from."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+
+import torch
+from torch import Tensor
+
+from smokescope.data.comparison import Status
+from smokescope.data.sets import PictureName
+from smokescope.metrics.alarm import picture_score
+from smokescope.metrics.base import DECISION, overlap
+from smokescope.metrics.calibration import calibration_error, count_bins
+from smokescope.metrics.f_beta import f_beta
+from smokescope.metrics.iou import iou
+from smokescope.metrics.squared_error import squared_error
+from smokescope.uncertainty import Decomposition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One picture's figures; None where a figure has no meaning for it.
+
+    Attributes:
+        set: The data set.
+        name: The picture's name in it.
+        scene: "seen" or "unseen" in training, where that is known.
+        smoke: Share of the picture that is smoke; 0 for a picture without.
+        mse: As in the report, of this picture alone; None without smoke, as are the next three.
+        f_beta: At 0.5.
+        iou: At 0.5.
+        ece: The top label's.
+        max_probability: The highest.
+        score: The probability that 0.02 % of the pixels reach.
+        flagged: 1 if that is above 0.5.
+        total: Mean total uncertainty, nats.
+        aleatoric: Mean aleatoric uncertainty, nats.
+        epistemic: Mean epistemic uncertainty, nats.
+    """
+
+    set: str
+    name: str
+    scene: Status | None
+    smoke: float
+    mse: float | None = None
+    f_beta: float | None = None
+    iou: float | None = None
+    ece: float | None = None
+    max_probability: float
+    score: float
+    flagged: int
+    total: float
+    aleatoric: float
+    epistemic: float
+
+
+def measure_row(picture: PictureName, scene: Status | None, maps: Decomposition, smoke: Tensor) -> Row:
+    """Measure one picture, from its maps and mask [1, H, W]."""
+    probability = maps.probability
+    agreement = dict[str, float]()
+    if smoke.any():
+        flagged = probability > DECISION
+        counts = overlap(flagged, smoke)
+        top = count_bins(torch.maximum(probability, 1 - probability)[0], (flagged == smoke)[0])
+        agreement = {
+            "mse": float(squared_error(probability, smoke)),
+            "f_beta": float(f_beta(counts)),
+            "iou": float(iou(counts)),
+            "ece": float(calibration_error(top)),
+        }
+    score = float(picture_score(probability))
+    return Row(
+        set=picture.set,
+        name=picture.name,
+        scene=scene,
+        smoke=_mean(smoke),
+        **agreement,
+        max_probability=float(probability.max()),
+        score=score,
+        flagged=int(score > DECISION),
+        total=_mean(maps.total),
+        aleatoric=_mean(maps.aleatoric),
+        epistemic=_mean(maps.epistemic),
+    )
+
+
+def rows_to_csv(rows: Sequence[Row]) -> bytes:
+    """A table with a line a picture; what has no meaning is an empty cell."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([field.name for field in fields(Row)])
+    for row in rows:
+        cells = asdict(row).values()
+        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
+    return text.getvalue().encode("utf-8", "backslashreplace")  # a file's name may hold what is no text
+
+
+def _mean(values: Tensor) -> float:
+    return float(values.double().mean())

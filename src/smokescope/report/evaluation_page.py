@@ -1,0 +1,118 @@
+"""The page of `smokescope evaluate`: a model's figures, how honest its probabilities and its doubt are."""
+
+from collections.abc import Mapping
+from html import escape
+
+from smokescope.inference.evaluation import Evaluation
+from smokescope.metrics import Bins, Report, RiskCoverage
+from smokescope.report.axes import Axis, Scale, covering
+from smokescope.report.calibration_chart import reliability_chart
+from smokescope.report.charts import Series, histogram, line_chart
+from smokescope.report.colours import TOTAL
+from smokescope.report.page import charts, page, table
+
+Figures = dict[str, float | int | None]
+
+# what each figure is, for who did not define them; the rest of it is in docs/evaluate.md
+MEANINGS = {
+    "images": "pictures with smoke",
+    "negatives": "pictures without",
+    "mse": "mean squared error, of pictures",
+    "f_beta/mean": "F-measure, β² = 0.3, mean over thresholds",
+    "f_beta/max": "at the best threshold",
+    "f_beta/adaptive": "at twice the picture's mean",
+    "f_beta/fixed": "at 0.5",
+    "iou/image": "intersection over union at 0.5, of pictures",
+    "iou/pooled": "of all pixels",
+    "ece/image": "calibration error, of pictures",
+    "ece/pooled": "of all pixels",
+    "ece/smoke": "of smoke's probability, of pictures",
+    "uncertainty/error_auroc": "total uncertainty tells wrong pixels from right ones",
+    "uncertainty/aurc": "area under the risk-coverage curve",
+    "uncertainty/false_positive_auroc": "epistemic uncertainty tells false smoke from true",
+    "uncertainty/ood_auroc": "epistemic uncertainty tells pictures without smoke from those with",
+    "uncertainty/total_r": "correlation with Monte Carlo samples, total",
+    "uncertainty/aleatoric_r": "aleatoric",
+    "uncertainty/epistemic_r": "epistemic",
+    "uncertainty/mse": "squared difference to Monte Carlo samples",
+    "alarm/detection_rate": "smoke pictures flagged at 0.5, where the smoke is",
+    "alarm/false_alarm_rate": "other pictures flagged at 0.5",
+    "alarm/auroc": "the score tells pictures with smoke from those without",
+    "alarm/fpr95": "false alarms when 95 % of smoke pictures are flagged",
+    "alarm/shipped/detection_rate": "smoke pictures flagged at the model's own threshold",
+    "alarm/shipped/false_alarm_rate": "other pictures flagged at it",
+}
+
+
+def flatten(report: Report) -> Figures:
+    """All figures of a report side by side, named as `f_beta/mean`."""
+
+    def walk(values: Mapping[str, object], prefix: str) -> Figures:
+        found: Figures = {}
+        for name, value in values.items():
+            if isinstance(value, Mapping):
+                found |= walk(value, f"{prefix}{name}/")
+            elif value is None or isinstance(value, int | float):
+                found[prefix + name] = value
+        return found
+
+    return walk(report, "")
+
+
+def show_figure(value: float | int | None) -> str:
+    """A figure for people: a count as it is, a measure in four digits, a dash where it has no meaning."""
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+
+
+def columns(evaluation: Evaluation) -> dict[str, Figures]:
+    """The figures of all pictures and, where known, of seen and unseen scenes, by a heading."""
+    reports = {"all": evaluation.report, **evaluation.scenes}
+    return {heading: flatten(report) for heading, report in reports.items()}
+
+
+def evaluation_page(title: str, words: str, evaluation: Evaluation) -> str:
+    """Write the page: one file that asks for nothing from outside.
+
+    Args:
+        title: The model's name.
+        words: What it was measured on, and where.
+        evaluation: What came out.
+    """
+    scores = [row.f_beta for row in evaluation.rows if row.f_beta is not None]
+    top, smoke = evaluation.reliability
+    drawings = [
+        _reliability("Smoke's probability", smoke, "probability of smoke", "share that is smoke"),
+        _reliability("The answer's confidence", top, "confidence, smoke or not", "share that is right"),
+        _risk_coverage(evaluation.risk_coverage),
+        histogram("F-measure of single pictures", scores, "F-measure at 0.5, pictures with smoke"),
+    ]
+    by_column = columns(evaluation)
+    rows = [
+        (f"{name} <small>{escape(meaning)}</small>", *(show_figure(c[name]) for c in by_column.values()))
+        for name, meaning in MEANINGS.items()
+    ]
+    return page(
+        title,
+        "evaluate",
+        words,
+        [
+            charts("Charts", drawings, "Bars show how the pixels are spread over the probabilities."),
+            table("Figures", ("", *by_column), rows, "Each is defined in smokescope's docs/evaluate.md."),
+        ],
+    )
+
+
+def _reliability(title: str, bins: Bins, said: str, seen: str) -> str:
+    pixels = [int(n) for n in bins.pixels]
+    confidence = [float(total) / n if n else None for total, n in zip(bins.confidence, pixels, strict=True)]
+    frequency = [float(hits) / n if n else None for hits, n in zip(bins.hits, pixels, strict=True)]
+    return reliability_chart(title, pixels, confidence, frequency, said, seen)
+
+
+def _risk_coverage(curve: RiskCoverage) -> str:
+    points = [(100 * c, 100 * r) for c, r in zip(curve.coverage.tolist(), curve.risk.tolist(), strict=True)]
+    x = Axis("most certain pixels kept, %", Scale(0, 100))
+    y = Axis("wrong among them, %", covering([risk for _, risk in points] or [0.0], zero=True))
+    return line_chart("Risk and coverage", [Series("", points, TOTAL)], x, y)

@@ -1,0 +1,201 @@
+"""`smokescope evaluate`: figures, rows and a page, or one sentence."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from tests.models.test_bvm import shrunk
+from tests.models.test_unet import TINY
+
+from smokescope.checkpoints.model import save_model
+from smokescope.data.comparison import Comparison, Found
+from smokescope.data.layouts import list_negatives, list_pairs, read_pair
+from smokescope.data.sets import PictureName
+from smokescope.inference import Segmenter
+from smokescope.inference.evaluation import Evaluator
+from smokescope.models import DEFAULT, InputSettings, Pipeline, build_model
+
+Run = Callable[..., CompletedProcess[str]]
+
+INPUT = InputSettings(height=64, width=64)
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Pipeline:
+    torch.manual_seed(0)
+    network = build_model(shrunk(DEFAULT))
+    network(torch.rand(4, 3, 64, 64))
+    return Pipeline(network, INPUT, temperature=1.5, threshold=0.45).eval()
+
+
+@pytest.fixture
+def model(pipeline: Pipeline, tmp_path: Path) -> Path:
+    save_model(pipeline, tmp_path / "m.safetensors")
+    return tmp_path / "m.safetensors"
+
+
+def write_picture(path: Path, seed: int, size: tuple[int, int] = (50, 40)) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(path)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Five pairs of two sizes."""
+    for number in range(5):
+        size = (50, 40) if number < 3 else (30, 60)
+        write_picture(tmp_path / "test" / "img" / f"p{number}.png", number, size)
+        mask = Image.new("L", size)
+        mask.paste(255, (5, 5, 20, 12 + number))
+        (tmp_path / "test" / "gt").mkdir(exist_ok=True)
+        mask.save(tmp_path / "test" / "gt" / f"p{number}.png")
+    return tmp_path / "test"
+
+
+@pytest.fixture
+def negatives(tmp_path: Path) -> Path:
+    for number in range(3):
+        write_picture(tmp_path / "hills" / "day" / f"n{number}.png", 10 + number)
+    return tmp_path / "hills"
+
+
+def write_comparison(path: Path, names: list[str], of: str = "test") -> Path:
+    nearest = PictureName("train", "x")
+    found = {
+        PictureName(of, name): Found("seen" if number % 2 else "unseen", 0.5, nearest)
+        for number, name in enumerate(names)
+    }
+    path.write_bytes(Comparison(0.22, {of: "pairs"}, {"train": "pairs"}, found).encode())
+    return path
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_figures_are_those_of_the_same_pictures_by_hand(
+    run: Run, pipeline: Pipeline, model: Path, data: Path, negatives: Path, tmp_path: Path
+) -> None:
+    evaluator = Evaluator(Segmenter(pipeline, "cpu"))
+    for pair in (*list_negatives(negatives).pairs, *list_pairs(data).pairs):
+        evaluator.add(PictureName("any", pair.name), *read_pair(pair))
+    expected = evaluator.finish().report
+    result = run(
+        *("evaluate", "--data", data, "--negatives", negatives, "--model", model, "--device", "cpu"),
+        *("--json", tmp_path / "new" / "r.json", "--csv", tmp_path / "rows.csv"),
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    found = json.loads((tmp_path / "new" / "r.json").read_text())
+    assert found.pop("speed")["images_per_second"] > 0
+    assert found == expected
+    assert list(found)[:3] == ["images", "negatives", "mse"]
+    assert (found["images"], found["negatives"]) == (5, 3)
+    rows = read_rows(tmp_path / "rows.csv")
+    assert [(row["set"], row["name"]) for row in rows] == [
+        *(("hills", f"day/n{n}") for n in range(3)),
+        *(("test", f"p{n}") for n in range(5)),
+    ]
+    assert "5 pictures with smoke, 3 without" in result.stdout
+    assert f"{expected['mse']:.4f}" in result.stdout
+
+
+def test_a_folder_gets_the_page_and_all_else(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    result = run("evaluate", "--data", data, "--model", model, "--out", tmp_path / "out", "--samples", 2)
+    assert result.returncode == 0
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "pictures.csv",
+        "report.html",
+        "report.json",
+    ]
+    figures = json.loads((tmp_path / "out" / "report.json").read_text())["uncertainty"]
+    assert None not in (figures["total_r"], figures["aleatoric_r"], figures["epistemic_r"], figures["mse"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "m.safetensors" in page
+    assert page.count("<svg") == 4
+
+
+def test_seen_and_unseen_scenes_apart(
+    run: Run, model: Path, data: Path, negatives: Path, tmp_path: Path
+) -> None:
+    scenes = write_comparison(tmp_path / "against.json", [f"p{n}" for n in range(5)])
+    result = run(
+        *("evaluate", "--data", data, "--negatives", negatives, "--model", model),
+        *("--scenes", scenes, "--json", tmp_path / "r.json", "--csv", tmp_path / "rows.csv"),
+    )
+    assert result.returncode == 0
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert list(found)[-3:] == ["speed", "seen", "unseen"]
+    assert (found["images"], found["seen"]["images"], found["unseen"]["images"]) == (5, 2, 3)
+    assert (found["negatives"], found["seen"]["negatives"]) == (3, 0)  # of unknown scenes
+    together = (2 * found["seen"]["mse"] + 3 * found["unseen"]["mse"]) / 5
+    assert found["mse"] == pytest.approx(together)
+    rows = {row["name"]: row["scene"] for row in read_rows(tmp_path / "rows.csv")}
+    assert (rows["p0"], rows["p1"], rows["day/n0"]) == ("unseen", "seen", "")
+    assert "all      seen    unseen" in result.stdout
+
+
+def test_scenes_must_speak_of_all_the_data(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    some = write_comparison(tmp_path / "some.json", ["p0", "p1", "p3"])
+    result = run("evaluate", "--data", data, "--model", model, "--scenes", some)
+    assert result.returncode == 2
+    assert "p2 of test was not compared" in result.stderr
+    assert "p4 of test was not compared" in result.stderr
+    other = write_comparison(tmp_path / "other.json", ["p0"], of="elsewhere")
+    assert (
+        "nothing is known of" in run("evaluate", "--data", data, "--model", model, "--scenes", other).stderr
+    )
+    (tmp_path / "folds.json").write_text('{"format": "smokescope folds", "version": 1}')
+    result = run("evaluate", "--data", data, "--model", model, "--scenes", tmp_path / "folds.json")
+    assert "is not a smokescope comparison file; its format is smokescope folds" in result.stderr
+
+
+def test_all_that_is_wrong_is_told_before_work_starts(
+    run: Run, model: Path, data: Path, negatives: Path, tmp_path: Path
+) -> None:
+    (data / "gt" / "p1.png").unlink()
+    (negatives / "bad.jpg").write_text("text")
+    arguments = ("evaluate", "--data", data, "--negatives", negatives, "--model", model)
+    result = run(*arguments, "--json", tmp_path / "r.json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "p1.png has no mask" in result.stderr
+    assert "bad.jpg is not a JPEG" in result.stderr
+    assert not (tmp_path / "r.json").exists()
+    result = run(*arguments, "--json", tmp_path / "r.json", "--skip-bad")
+    assert result.returncode == 0
+    assert "4 pictures with smoke, 3 without, 2 files left out" in result.stdout
+    assert json.loads((tmp_path / "r.json").read_text())["images"] == 4
+
+
+def test_bad_input_is_one_sentence(
+    run: Run, model: Path, data: Path, negatives: Path, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    save_model(Pipeline(build_model(TINY), INPUT), tmp_path / "unet.safetensors")
+    for arguments, words in (
+        (("--data", negatives, "--model", model), "is not a data set"),
+        (("--data", data, "--negatives", data, "--model", model), "name a folder of pictures without smoke"),
+        (("--data", data, "--model", tmp_path / "none.safetensors"), "does not exist"),
+        (("--data", data, "--model", model, "--device", "tpu"), "no device 'tpu' here"),
+        (("--data", data, "--model", model, "--out", data / "img"), "among the data"),
+        (("--data", data, "--model", tmp_path / "unet.safetensors", "--samples", 3), "no samples to draw"),
+    ):
+        result = run("evaluate", *arguments)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert words in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_a_unet_is_measured_like_any_other(run: Run, data: Path, tmp_path: Path) -> None:
+    save_model(Pipeline(build_model(TINY), INPUT), tmp_path / "unet.safetensors", int8=True)
+    result = run(
+        "evaluate", "--data", data, "--model", tmp_path / "unet.safetensors", "--csv", tmp_path / "r.csv"
+    )
+    assert result.returncode == 0
+    assert {row["epistemic"] for row in read_rows(tmp_path / "r.csv")} == {"0"}

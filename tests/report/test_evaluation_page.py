@@ -1,0 +1,53 @@
+"""The page of an evaluation: every figure, and charts that are drawn of what was counted."""
+
+import re
+
+import torch
+
+from smokescope.inference.evaluation import Evaluation
+from smokescope.metrics import SmokeMetrics
+from smokescope.metrics.checks import Maps
+from smokescope.report.evaluation_page import MEANINGS, evaluation_page, flatten, show_figure
+
+
+def evaluated(pictures: int) -> Evaluation:
+    generator = torch.Generator().manual_seed(0)
+    metrics = SmokeMetrics(0.4)
+    if pictures:
+        mask = torch.rand(pictures, 20, 30, generator=generator) < 0.3
+        probability = torch.rand(mask.shape, generator=generator)
+        total = 0.69 * torch.rand(mask.shape, generator=generator)
+        metrics.update(probability, mask, Maps(total, total / 2, total / 2))
+    report = metrics.compute()
+    curves = metrics.calibration.reliability(), metrics.uncertainty.risk_coverage()
+    return Evaluation(report, {"unseen": report} if pictures else {}, [], *curves)
+
+
+def test_every_figure_has_a_meaning_and_no_meaning_lacks_a_figure() -> None:
+    assert list(MEANINGS) == list(flatten(evaluated(2).report))
+
+
+def test_figures_are_on_the_page_and_missing_ones_are_dashes() -> None:
+    evaluation = evaluated(3)
+    page = evaluation_page("a<b>.safetensors", "3 pictures & more", evaluation)
+    assert "<h1>a&lt;b&gt;.safetensors</h1>" in page
+    assert "3 pictures &amp; more" in page
+    mse = show_figure(evaluation.report["mse"])
+    assert re.search(rf"<td>mse <small>[^<]*</small></td><td>{mse}</td><td>{mse}</td>", page)
+    assert re.search(r"<td>alarm/fpr95 <small>[^<]*</small></td><td>–</td><td>–</td>", page)
+    assert "<th>all</th><th>unseen</th>" in page
+    assert page.count("<svg") == 4
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    curve = next(svg for svg in page.split("<svg") if "Risk and coverage" in svg)
+    points = re.findall(r'polyline points="([^"]*)"', curve)[0].split()
+    assert len(points) == len(evaluation.risk_coverage.coverage)
+
+
+def test_an_empty_evaluation_is_drawn_too() -> None:
+    page = evaluation_page("none", "", evaluated(0))
+    assert "nan" not in page
+    assert page.count("<svg") == 4
+
+
+def test_figures_for_people() -> None:
+    assert [show_figure(x) for x in (None, 1234, 0.25, 1.0)] == ["–", "1,234", "0.2500", "1.0000"]
