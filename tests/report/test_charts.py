@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Axis, Frame, Scale, covering
-from smokescope.report.charts import Series, bar_chart, colour_of, heat_map, histogram, line_chart
+from smokescope.report.charts import Series, bar_chart, colour_of, heat_map, histogram, line_chart, thin
 from smokescope.report.colours import ALEATORIC, EPISTEMIC, PROBABILITY, TOTAL, TRANSMISSION, srgb_to_oklab
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -50,6 +50,8 @@ def heights(root: ElementTree.Element) -> list[float]:
         (Scale(0.1, 0.3), [0.1, 0.15, 0.2, 0.25, 0.3]),
         (Scale(0.01, 100, log=True), [0.01, 0.1, 1, 10, 100]),
         (Scale(2, 50, log=True), [2, 5, 10, 20, 50]),
+        (Scale(0.05, 5, log=True), [0.05, 0.1, 0.2, 0.5, 1, 2, 5]),
+        (Scale(0.05, 20, log=True), [0.1, 1, 10]),
     ],
 )
 def test_ticks_are_round(scale: Scale, ticks: list[float]) -> None:
@@ -170,6 +172,44 @@ def test_lines_go_through_their_points() -> None:
     assert dashed.get("stroke-dasharray")
     assert (solid.get("stroke"), dashed.get("stroke")) == (colour_of(PROBABILITY), colour_of(TOTAL))
     assert {"ours", "ideal"} <= set(words(root))
+
+
+def test_names_of_lines_stand_beside_pieces_of_them() -> None:
+    series = [Series("smoke found", [(0, 0.9)]), Series("false alarms", [(0, 0.9)], TOTAL, dashed=True)]
+    root = parse(line_chart("Alarms", series, Axis("step", Scale(0, 1)), Axis("share", Scale(0, 1))))
+    pieces = [line for line in root.iter(SVG + "line") if line.get("stroke") != "currentColor"]
+    assert {(p.get("stroke"), p.get("stroke-dasharray") is None) for p in pieces} == {
+        (colour_of(PROBABILITY), True),
+        (colour_of(TOTAL), False),
+    }
+    for one in series:
+        label = next(e for e in root.iter(SVG + "text") if e.text == one.name)
+        piece = next(p for p in pieces if p.get("stroke") == colour_of(one.quantity))
+        left, right = (float(piece.get(end, "nan")) for end in ("x1", "x2"))
+        assert left < right < float(label.get("x", "nan")) < right + 10
+        assert float(label.get("x", "nan")) + 6 * len(one.name) < WIDTH
+        others = [float(p.get("x1", "nan")) for p in pieces if p is not piece]
+        assert all(x < left or x > float(label.get("x", "nan")) + 6 * len(one.name) for x in others)
+
+
+def test_a_marked_line_of_one_point_still_shows() -> None:
+    axes = Axis("step", Scale(0, 2)), Axis("share", Scale(0, 2))
+    root = parse(line_chart("Few", [Series("", [(1, 1)], marked=True), Series("none", [])], *axes))
+    (dot,) = root.iter(SVG + "circle")
+    middle = (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2
+    assert (float(dot.get("cx", "nan")), float(dot.get("cy", "nan"))) == middle
+    assert "none" not in words(root)
+
+
+@given(st.integers(0, 50), st.integers(1, 9))
+def test_thinned_lines_are_means_of_neighbours(count: int, most: int) -> None:
+    points = [(float(i), float(i * i)) for i in range(count)]
+    thinned = thin(points, most)
+    assert len(thinned) <= most
+    assert thinned == points or count > most
+    assert all(before < after for before, after in pairwise(thinned))
+    if count and count % most == 0:
+        assert np.mean(thinned, axis=0) == pytest.approx(np.mean(points, axis=0))
 
 
 @pytest.mark.parametrize("cells", [np.zeros((3, 3)), np.array([[0.0, 2.5], [1.0, 0.0]])])

@@ -49,7 +49,8 @@ class Scale:
             first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
             return [_clean(i * step) for i in range(first, last + 1)]
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        mantissas = (1, 2, 5) if len(decades) <= 3 else (1,)
+        # up to two decades; over more, the powers of ten are ticks enough
+        mantissas = (1, 2, 5) if self.high <= 100.0001 * self.low else (1,)
         every = max(1, len(decades) // count)
         ticks = [_clean(m * 10.0**d) for d in decades[::every] for m in mantissas]
         return [t for t in ticks if -1e-9 <= self.share(t) <= 1 + 1e-9]

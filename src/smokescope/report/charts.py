@@ -11,10 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smokescope.data.pictures import encode_png
-from smokescope.report.axes import BOTTOM, LEFT, NOTE, RIGHT, TOP, Axis, Frame, Scale, covering, rule, text
+from smokescope.report.axes import (
+    BOTTOM,
+    LEFT,
+    LETTER,
+    NOTE,
+    RIGHT,
+    TOP,
+    Axis,
+    Frame,
+    Scale,
+    covering,
+    rule,
+    text,
+)
 from smokescope.report.colours import PROBABILITY, ColourMap
 
 BINS = 24
+MOST = 400  # points of a line: about one for each pixel that it is wide
 MIDDLE = 0.55  # of a colour map: neither lost on white paper nor on black
 
 
@@ -81,26 +95,58 @@ class Series(NamedTuple):
     points: Sequence[tuple[float, float]]
     quantity: ColourMap = PROBABILITY
     dashed: bool = False
+    marked: bool = False
+    """With a dot at each point: for few points, of which one alone would make no line."""
 
 
-def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis) -> str:
-    """Lines over shared axes; the name of each stands at its end."""
+def thin(points: Sequence[tuple[float, float]], most: int = MOST) -> list[tuple[float, float]]:
+    """A long line in at most `most` points, each the mean of some neighbours; a short one as it is."""
+    size = -(-len(points) // most)
+    groups = (np.mean(points[i : i + size], axis=0) for i in range(0, len(points), size or 1))
+    return [(float(x), float(y)) for x, y in groups]
+
+
+def line_chart(title: str, series: Sequence[Series], x: Axis, y: Axis, under: Sequence[str] = ()) -> str:
+    """Lines over shared axes, and above them what each is called, beside a piece of it.
+
+    Args:
+        title: Above the chart.
+        series: The lines. One without points is not drawn, one without a name not named.
+        x: The lower axis.
+        y: The upright axis.
+        under: SVG to draw before the lines.
+    """
     frame = Frame(x, y)
-    drawn = []
+    drawn = list(under)
     for one in series:
         points = [frame.at(*point) for point in one.points]
         if not points:
             continue
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
-        dash = ' stroke-dasharray="4 3"' if one.dashed else ""
-        colour = colour_of(one.quantity)
-        drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-        x_end, y_end = points[-1]
-        side = _inwards(x_end)
-        drawn.append(
-            text(x_end + (4 if side == "start" else -4), max(y_end - 6, TOP + 8), one.name, anchor=side)
-        )
-    return frame.svg(title, f"{y.label} over {x.label}: " + ", ".join(s.name for s in series), drawn)
+        drawn.append(f'<polyline points="{path}" fill="none" {_stroke(one)}/>')
+        if one.marked:
+            dot = f'r="2.6" fill="{colour_of(one.quantity)}"'
+            drawn += [f'<circle cx="{px:.1f}" cy="{py:.1f}" {dot}/>' for px, py in points]
+    named = [one for one in series if one.name and one.points]
+    drawn += _names(named)
+    words = ", ".join(one.name for one in named)
+    return frame.svg(title, f"{y.label} over {x.label}" + (f": {words}" if words else ""), drawn)
+
+
+def _stroke(like: Series) -> str:
+    dash = ' stroke-dasharray="4 3"' if like.dashed else ""
+    return f'stroke="{colour_of(like.quantity)}" stroke-width="2" stroke-linejoin="round"{dash}'
+
+
+def _names(series: Sequence[Series]) -> list[str]:
+    """The legend, at the right: titles begin at the left."""
+    drawn, x, y = [], float(RIGHT), NOTE - 3.5
+    for one in reversed(series):
+        x -= len(one.name) * LETTER
+        drawn.append(text(x, NOTE, one.name))
+        drawn.append(f'<line x1="{x - 22:.1f}" y1="{y}" x2="{x - 4:.1f}" y2="{y}" {_stroke(one)}/>')
+        x -= 30
+    return drawn
 
 
 def heat_map(

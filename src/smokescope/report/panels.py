@@ -13,6 +13,7 @@ SMALLEST = 320  # smaller pictures are enlarged to it, so that the legend fits a
 
 _MARGIN = 24
 _BAR = 18
+BAR = _BAR + 54  # with the words below it
 _PAPER, _INK, _FAINT = (255, 255, 255), (32, 32, 32), (96, 96, 96)
 
 
@@ -24,6 +25,8 @@ class Legend(NamedTuple):
     """What 0 means."""
     high: str
     """What 1 means."""
+    top: float = 1.0
+    """The figure that is written at the bar's end: what 1 is, in the quantity's own unit."""
 
 
 def side_by_side(
@@ -49,10 +52,10 @@ def side_by_side(
     shown = np.asarray(Image.fromarray(values.astype(np.float32)).resize(size, how))
 
     column = max(size[0], SMALLEST)  # a narrow picture still has a legend of full width
-    title_font, font = ImageFont.load_default(20), ImageFont.load_default(15)
+    title_font = ImageFont.load_default(20)
     top = _MARGIN + 32
     bar_top = top + size[1] + 16
-    sheet = Image.new("RGB", (2 * column + 3 * _MARGIN, bar_top + _BAR + 54), _PAPER)
+    sheet = Image.new("RGB", (2 * column + 3 * _MARGIN, bar_top + BAR), _PAPER)
     draw = ImageDraw.Draw(sheet)
     left, right = _MARGIN, 2 * _MARGIN + column
 
@@ -61,14 +64,24 @@ def side_by_side(
     sheet.paste(Image.fromarray(picture).resize(size, how), (left, top))
     sheet.paste(Image.fromarray(colours.apply(shown)), (right, top))
 
-    ramp = np.repeat(np.linspace(0.0, 1.0, column)[None], _BAR, axis=0)
-    sheet.paste(Image.fromarray(colours.apply(ramp)), (right, bar_top))
-    draw.rectangle((right - 1, bar_top - 1, right + column, bar_top + _BAR), outline=_FAINT)
-    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = right + value * (column - 1)
-        side = "l" if value == 0 else "r" if value == 1 else "m"
-        draw.line((x, bar_top + _BAR, x, bar_top + _BAR + 4), _FAINT)
-        draw.text((x, bar_top + _BAR + 6), f"{value:g}", _INK, font, anchor=side + "a")
-    draw.text((right, bar_top + _BAR + 26), legend.low, _FAINT, font)
-    draw.text((right + column - 1, bar_top + _BAR + 26), legend.high, _FAINT, font, anchor="ra")
+    draw_bar(sheet, (right, bar_top), column, colours, legend)
     return np.array(sheet)
+
+
+def draw_bar(
+    sheet: Image.Image, place: tuple[int, int], width: int, colours: ColourMap, legend: Legend
+) -> None:
+    """Draw a bar that says which colour is which value: `BAR` pixels high from its upper left corner on."""
+    left, top = place
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
+    below = top + _BAR
+    ramp = np.repeat(np.linspace(0.0, 1.0, width)[None], _BAR, axis=0)
+    sheet.paste(Image.fromarray(colours.apply(ramp)), place)
+    draw.rectangle((left - 1, top - 1, left + width, below), outline=_FAINT)
+    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x = left + value * (width - 1)
+        side = "l" if value == 0 else "r" if value == 1 else "m"
+        draw.line((x, below, x, below + 4), _FAINT)
+        draw.text((x, below + 6), f"{value * legend.top:.2g}", _INK, font, anchor=side + "a")
+    draw.text((left, below + 26), legend.low, _FAINT, font)
+    draw.text((left + width - 1, below + 26), legend.high, _FAINT, font, anchor="ra")

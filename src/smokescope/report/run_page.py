@@ -1,0 +1,169 @@
+"""The page of `smokescope train`: what a model was trained on, how it went, and what came of it."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from smokescope.data.files import open_input, write_atomically
+from smokescope.data.pictures import encode_jpeg, read_picture
+from smokescope.errors import SmokescopeError
+from smokescope.report.page import charts, page, table
+from smokescope.report.run_curves import draw_curves
+from smokescope.report.run_figures import (
+    MISSING,
+    empty_epistemic,
+    figure,
+    figures_table,
+    reliability_charts,
+)
+from smokescope.report.run_samples import last_samples, write_samples
+from smokescope.training.plain import to_yaml
+from smokescope.training.run_folder import RunFolder
+from smokescope.training.settings import TrainingSettings
+
+__all__ = ["write_run_page", "write_samples"]
+
+_HONEST = (
+    "On the dashed line a model is honest: of all pixels that it gives 80 %, 80 in 100 come true. Below it, "
+    "less comes true than it says. Bars show how the pixels are spread over the probabilities."
+)
+_VALIDATION = (
+    "On pictures kept apart from training. The last point of a finished run is the model that is shipped, "
+    "its temperature fitted to these same pictures."
+)
+_CHANCE = (
+    "Epistemic uncertainty is how far predictions differ when z and dropout are drawn anew. A latent_share "
+    "or dropout_share near 0 means that the network has learned to pass over that source of chance; with "
+    "both near 0 the epistemic map is empty, whatever it looks like."
+)
+_MAPS = (
+    "Uncertainty is shown up to ln 2 = 0.69 nats, that of a tossed coin. Aleatoric uncertainty is the "
+    "picture's, as at soft borders; epistemic is the model's, of what it has not learned."
+)
+_UNET = "A plain U-Net has neither latent variable nor dropout, and so no epistemic uncertainty."
+_WARNING = "border-left: .3rem solid #d03010; padding: .3rem .8rem; color: inherit; font-weight: 600"
+
+
+def write_run_page(run: RunFolder) -> Path:
+    """Write `report.html` into a run's folder: one file that asks for nothing from outside.
+
+    What a run does not have, or not yet, is said to be not measured.
+
+    Raises:
+        SmokescopeError: The folder holds no run, a file in it is damaged, or the page cannot be written.
+    """
+    settings, figures, history = run.settings(), _read_figures(run), list(run.history())
+    curves = draw_curves(history)
+    last = max((figure(entry, "step") or 0 for entry in history), default=0)
+    finished = run.figures_file.exists()
+    state = "finished after" if finished else "not finished: running still, or stopped, at"
+    measured = "On pictures kept apart from training."
+    validations = [entry for entry in history if "validation" in entry]
+    if validations and not finished:
+        figures = validations[-1]
+        measured += f" Of step {figure(figures, 'step') or 0:.0f}, not of a finished model."
+    sections = [
+        _sources(settings),
+        figures_table(figures, measured),
+        _epistemic(figures, settings),
+        _charts("Calibration", reliability_charts(figures), _HONEST),
+        _samples(run),
+        _charts("Validation", curves.validation, _VALIDATION),
+        _charts("Training", curves.training, _training_words(settings)),
+        _settings(settings),
+    ]
+    target = run.path / "report.html"
+    words = f"A training run, {state} step {last:.0f}."
+    write_atomically(target, page(run.path.resolve().name, "train", words, sections).encode())
+    return target
+
+
+def _read_figures(run: RunFolder) -> Mapping[str, object]:
+    if not run.figures_file.exists():
+        return {}
+    with open_input(run.figures_file) as stream:
+        try:
+            figures = json.load(stream)
+        except ValueError as error:
+            raise SmokescopeError(f"{run.figures_file} is damaged: {error}") from None
+    return figures if isinstance(figures, dict) else {}
+
+
+def _sources(settings: TrainingSettings) -> str:
+    head = ("kind", _left("folder"), "weight", _left("names"))
+    rows = [
+        (
+            source.kind,
+            _left(escape(source.folder)),
+            f"{source.weight:g}",
+            _left(f"<code>{escape(source.names)}</code>"),
+        )
+        for source in settings.data
+    ]
+    words = (
+        "Weight is how often each picture of a source is seen in an epoch; names is which of them are taken."
+    )
+    return table("Trained on", head, rows, words)
+
+
+def _epistemic(figures: Mapping[str, object], settings: TrainingSettings) -> str:
+    title = "Is the epistemic uncertainty more than empty?"
+    if settings.model.architecture == "unet":
+        return _words(title, _UNET)
+    if figure(figures, "latent/kl") is None:
+        return _words(title, f"{MISSING.capitalize()}. {_CHANCE}")
+    reasons = empty_epistemic(figures)
+    said = f"No, do not trust it: {' '.join(reasons)}" if reasons else "Yes: chance moves the predictions."
+    style = f' role="alert" style="{_WARNING}"' if reasons else ""
+    return _words(title, _CHANCE) + f"<p{style}>{escape(said)}</p>"
+
+
+def _samples(run: RunFolder) -> str:
+    last = last_samples(run)
+    if last is None:
+        return _words("Samples", f"{MISSING.capitalize()}.")
+    step, path = last
+    data = base64.b64encode(encode_jpeg(read_picture(path))).decode()
+    image = f'<img alt="Pictures beside their four maps" src="data:image/jpeg;base64,{data}">'
+    return _words("Samples", f"At step {step}, pictures kept apart from training. {_MAPS}") + image
+
+
+def _training_words(settings: TrainingSettings) -> str:
+    words = (
+        "A point is one batch's loss, or a mean of neighbours in a long run. The terms are not weighted yet."
+    )
+    alone = settings.uncertainty_steps if settings.model.architecture == "smoke-bvm" else 0
+    if alone:
+        words += f" The last {alone} steps fit the uncertainty net alone, and show in its own loss only."
+    return words
+
+
+def _settings(settings: TrainingSettings) -> str:
+    s, o, w = settings, settings.optimiser, settings.objective
+    rows = {
+        "Network": f"{s.model.architecture}, sees {s.input.height} × {s.input.width} pixels ({s.input.fit})",
+        "Length": f"{s.epochs} epochs, in batches of {s.batch} pictures of {s.size[0]} × {s.size[1]}",
+        "Learning rate": f"{o.learning_rate:g}, {o.schedule}; of the encoder × {o.encoder_factor:g}",
+        "Weights of the terms": f"KL {w.kl:g} (above {w.free_nats:g} nats), transmission {w.transmission:g}, "
+        f"entropy {w.entropy:g}, calibrated entropy {w.calibrated_entropy:g}",
+        "Average of weights": f"decay {s.ema:g}" if s.ema else "none",
+        "Precision": s.precision,
+        "Seed": f"{s.seed}",
+    }
+    key = table("Settings", ("", ""), [(name, _left(escape(value))) for name, value in rows.items()])
+    return f"{key}<details><summary>All settings</summary><pre>{escape(to_yaml(s).decode())}</pre></details>"
+
+
+def _charts(title: str, drawings: Sequence[str], words: str) -> str:
+    return charts(title, drawings, words) if drawings else _words(title, f"{MISSING.capitalize()}.")
+
+
+def _words(title: str, words: str) -> str:
+    return f"<h2>{escape(title)}</h2><p>{escape(words)}</p>"
+
+
+def _left(cell: str) -> str:
+    """Words in a table read from the left; numbers, its rule, from the right."""
+    return f'<div style="text-align: left">{cell}</div>'
