@@ -16,8 +16,9 @@ NAMES = {
     "smokescope.inference": {"Picture", "Prediction", "Segmenter", "choose_device", "devices", "load"},
     "smokescope.losses": {
         "CalibratedEntropyLoss", "ConsistencyLoss", "EntropyLoss", "KLLoss", "Objective",
-        "ObjectiveSettings", "StructureLoss", "TransmissionLoss", "calibrated_entropy_loss",
-        "consistency_loss", "entropy_loss", "kl_loss", "structure_loss", "transmission_loss",
+        "ObjectiveSettings", "PartialCrossEntropy", "StructureLoss", "TransmissionLoss",
+        "calibrated_entropy_loss", "consistency_loss", "entropy_loss", "kl_loss", "partial_cross_entropy",
+        "structure_loss", "supervision_loss", "transmission_loss",
     },
     "smokescope.metrics": {
         "Alarm", "Bins", "CalibrationError", "FBeta", "IntersectionOverUnion", "MeanSquaredError",

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from smokescope.errors import SmokescopeError
 
@@ -38,12 +38,20 @@ def complain(error: SmokescopeError) -> None:
         print(f"  {printable(str(detail))}", file=sys.stderr)
 
 
+class Show(Protocol):
+    """How a bar is moved."""
+
+    def __call__(self, done: int, of: int, note: str = "") -> None:
+        """So many are done."""
+        ...
+
+
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(label: str) -> Iterator[Show]:
     """A bar with the rate and the time left, on a terminal; a pipe sees nothing.
 
     Yields:
-        What to tell how many are done, and of how many.
+        What to tell how many are done, of how many, and if there is more to say than the rate, that.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -61,8 +69,8 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label, total=None, rate="")
 
-        def show(done: int, of: int) -> None:
-            progress.update(task, completed=done, total=of, rate=_rate(progress.tasks[task].speed))
+        def show(done: int, of: int, note: str = "") -> None:
+            progress.update(task, completed=done, total=of, rate=note or _rate(progress.tasks[task].speed))
 
         yield show
 

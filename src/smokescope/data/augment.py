@@ -35,7 +35,7 @@ class Batch(NamedTuple):
     pictures: Tensor
     """RGB [N, 3, H, W]: 8-bit values, or floats in [0, 1]."""
     masks: Tensor
-    """[N, 1, H, W], likewise."""
+    """[N, 1, H, W], likewise; of scribbles [N, 2, H, W], strokes of smoke and of background."""
     sizes: Tensor
     """Height and width of each, integers [N, 2]."""
 
@@ -56,15 +56,15 @@ class Augmented(NamedTuple):
 
 
 def collate(items: Sequence[tuple[Tensor, Tensor]]) -> Batch:
-    """Bring pictures, H x W x 3, and masks, H x W, of a cache together; what is left of a place is black."""
-    sizes = torch.tensor([mask.shape for _, mask in items])
+    """Bring pictures, H x W x 3, and masks, C x H x W, of a cache together; what is left of a place is black."""
+    sizes = torch.tensor([mask.shape[-2:] for _, mask in items])
     height, width = sizes.amax(0).tolist()
     pictures = torch.zeros(len(items), 3, height, width, dtype=torch.uint8)
-    masks = torch.zeros(len(items), 1, height, width, dtype=torch.uint8)
+    masks = torch.zeros(len(items), len(items[0][1]), height, width, dtype=torch.uint8)
     for number, (picture, mask) in enumerate(items):
-        rows, columns = mask.shape
+        rows, columns = mask.shape[-2:]
         pictures[number, :, :rows, :columns] = picture.permute(2, 0, 1)
-        masks[number, 0, :rows, :columns] = mask
+        masks[number, :, :rows, :columns] = mask
     return Batch(pictures, masks, sizes)
 
 

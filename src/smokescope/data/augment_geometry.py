@@ -80,14 +80,14 @@ def crop(
 
     Args:
         pictures: RGB [N, 3, H, W].
-        masks: in [0, 1], [N, 1, H, W].
+        masks: in [0, 1], [N, C, H, W], the first channel smoke.
         sizes: height and width of the part of each that is picture, from the top left corner, [N, 2].
         size: height and width of the output.
         draws: what chance decided, on the pictures' device.
         settings: of which only `squash` and `keep_area` are left to decide.
 
     Returns:
-        Pictures [N, 3, h, w] and masks [N, 1, h, w].
+        Pictures [N, 3, h, w] and masks [N, C, h, w].
     """
     rows, columns = masks.shape[-2:]
     inside = _inside(rows, sizes[:, 0])[:, :, None] & _inside(columns, sizes[:, 1])[:, None, :]
@@ -120,8 +120,9 @@ def crop(
     horizontal = torch.where(draws.flip[:, None, None], horizontal.flip(1), horizontal)
     both = torch.cat((pictures, masks), 1)
     # the first product gathers all channels' rows; the second does with what lies side by side then
-    narrow = torch.bmm(both.flatten(1, 2), horizontal.mT).view(-1, 4, rows, size[1])
-    result = torch.bmm(vertical, narrow.transpose(1, 2).flatten(2)).view(-1, size[0], 4, size[1])
+    channels = both.shape[1]
+    narrow = torch.bmm(both.flatten(1, 2), horizontal.mT).view(-1, channels, rows, size[1])
+    result = torch.bmm(vertical, narrow.transpose(1, 2).flatten(2)).view(-1, size[0], channels, size[1])
     result = result.transpose(1, 2).clamp(0, 1)  # rows of weights add up to 1 but for rounding
     return result[:, :3].contiguous(), result[:, 3:].contiguous()
 

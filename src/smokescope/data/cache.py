@@ -3,7 +3,8 @@
 A cache lives in memory or in one file; both hold the same bytes:
 
     "smokescope cache"          16 bytes that tell the file from somebody else's
-    per pair, in any order      red, green and blue of the picture, then the mask (0 to 255), H x W each
+    per pair, in any order      red, green and blue of the picture, then the mask (0 to 255), H x W each;
+                                for scribbles two such planes: strokes of smoke, strokes of background
     index                       JSON: the key, and each pair's place and size
     length of the index         8 bytes, little-endian
     "smokescope cache"          again: a file that was cut short does not end so
@@ -20,6 +21,7 @@ import io
 import json
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -28,14 +30,16 @@ from typing import BinaryIO, NamedTuple, TypedDict
 import cv2
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from smokescope.data.files import plain_reason
 from smokescope.data.layouts import Listing, Pair, Progress, for_each_pair, read_pair, refuse_problems
 from smokescope.data.pictures import shrink
+from smokescope.data.scribbles import BACKGROUND, SMOKE, read_scribbled
 from smokescope.errors import SmokescopeError
 
-VERSION = 1  # to be raised with any change in how pictures are decoded, shrunk or stored
+VERSION = 2  # to be raised with any change in how pictures are decoded, shrunk or stored
 MAGIC = b"smokescope cache"
 
 
@@ -70,6 +74,7 @@ class PictureCache:
         side: int,
         file: Path | None = None,
         *,
+        scribbles: bool = False,
         skip_bad: bool = False,
         progress: Progress | None = None,
     ) -> None:
@@ -79,6 +84,7 @@ class PictureCache:
             listing: What to decode.
             side: Longest side; larger pictures are shrunk by averaging, smaller ones left as they are.
             file: Where to keep the cache; None keeps it in memory.
+            scribbles: The masks are scribbles: 0 unknown, 1 smoke, 2 background.
             skip_bad: Go on without the pairs that cannot be used.
             progress: Told after each pair that was decoded.
 
@@ -87,11 +93,13 @@ class PictureCache:
                 or cannot be written.
         """
         self.file = file
-        self.key = _key(listing, side)
+        self.key = _key(listing, side, scribbles)
+        self._planes = 2 if scribbles else 1
         found = None if file is None else _open(file)
         # a cache that leaves pairs out does not serve somebody who wants to hear of them
         if found is None or found[0]["key"] != self.key or (found[0]["problems"] and not skip_bad):
-            found = _build(listing, side, file, self.key, skip_bad, progress)
+            decode = _Decode(side, _read_scribbled if scribbles else _read_masked)
+            found = _build(listing, decode, file, self.key, skip_bad, progress)
         index, self._bytes = found
         self._places = index["places"]
         self.pairs: list[Pair] = [listing.pairs[place.pair] for place in self._places]
@@ -102,11 +110,13 @@ class PictureCache:
         return len(self._places)
 
     def __getitem__(self, number: int) -> tuple[Tensor, Tensor]:
-        """A picture, H x W x 3, and its mask, H x W, as 8-bit values: views to read, not to write to."""
+        """A picture, H x W x 3, and its mask, 1 x H x W, as 8-bit values: views to read, not to write to.
+
+        Of scribbles the mask is 2 x H x W: strokes of smoke and of background.
+        """
         _, offset, height, width = self._places[number]
-        middle = offset + 3 * height * width
-        picture, mask = self._bytes[offset:middle], self._bytes[middle : middle + height * width]
-        return picture.view(3, height, width).permute(1, 2, 0), mask.view(height, width)
+        planes = self._bytes[offset : offset + (3 + self._planes) * height * width].view(-1, height, width)
+        return planes[:3].permute(1, 2, 0), planes[3:]
 
     def __getstate__(self) -> dict[str, object]:
         # For a worker that is not forked: the file is mapped anew; memory goes through torch's shared memory.
@@ -122,7 +132,7 @@ class PictureCache:
             self._places = index["places"]  # made anew for the same data, the order may differ
 
 
-def _key(listing: Listing, side: int) -> str:
+def _key(listing: Listing, side: int, scribbles: bool) -> str:
     def stamp(path: Path | None) -> list[str | int]:
         if path is None:
             return []
@@ -133,7 +143,7 @@ def _key(listing: Listing, side: int) -> str:
         return [path.name, status.st_size, status.st_mtime_ns]
 
     stamps = [[pair.name, stamp(pair.picture), stamp(pair.mask)] for pair in listing.pairs]
-    return hashlib.sha256(json.dumps([VERSION, side, stamps]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([VERSION, side, scribbles, stamps]).encode()).hexdigest()
 
 
 def _open(file: Path) -> tuple[Index, Tensor] | None:
@@ -165,13 +175,18 @@ def _open(file: Path) -> tuple[Index, Tensor] | None:
 
 
 def _build(
-    listing: Listing, side: int, file: Path | None, key: str, skip_bad: bool, progress: Progress | None
+    listing: Listing,
+    decode: "_Decode",
+    file: Path | None,
+    key: str,
+    skip_bad: bool,
+    progress: Progress | None,
 ) -> tuple[Index, Tensor]:
     """Decode everything into memory, or into a file that takes its name when it is whole."""
     if file is None:
         stream = io.BytesIO()
         try:
-            index = _decode_into(stream, listing, side, key, skip_bad, progress)
+            index = _decode_into(stream, listing, decode, key, skip_bad, progress)
         except MemoryError:
             raise SmokescopeError("the decoded pictures do not fit into memory: name a cache file") from None
         return index, torch.frombuffer(stream.getbuffer(), dtype=torch.uint8)
@@ -180,7 +195,7 @@ def _build(
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with part.open("xb") as target:
-            index = _decode_into(target, listing, side, key, skip_bad, progress)
+            index = _decode_into(target, listing, decode, key, skip_bad, progress)
             target.flush()
             os.fsync(target.fileno())
         content = np.memmap(part, np.uint8, "c")
@@ -194,22 +209,20 @@ def _build(
 
 
 def _decode_into(
-    stream: BinaryIO, listing: Listing, side: int, key: str, skip_bad: bool, progress: Progress | None
+    stream: BinaryIO, listing: Listing, decode: "_Decode", key: str, skip_bad: bool, progress: Progress | None
 ) -> Index:
     numbers = {pair: number for number, pair in enumerate(listing.pairs)}
     lock = Lock()
 
-    def decode(pair: Pair) -> Place:
-        picture, mask = read_pair(pair)
-        planes = cv2.split(shrink(picture, side))  # as batches have them: 4 times as fast to collate
-        levels = np.rint(255 * shrink(mask, side)).astype(np.uint8)
+    def store(pair: Pair) -> Place:
+        planes = decode(pair)
         with lock:
             offset = stream.tell()
-            stream.writelines(plane.data for plane in (*planes, levels))
-        return Place(numbers[pair], offset, *levels.shape)
+            stream.writelines(plane.data for plane in planes)
+        return Place(numbers[pair], offset, *planes[0].shape)
 
     stream.write(MAGIC)
-    results = for_each_pair(decode, listing.pairs, progress)
+    results = for_each_pair(store, listing.pairs, progress)
     places = [result for result in results if isinstance(result, Place)]
     problems = [result for result in results if isinstance(result, SmokescopeError)]
     good = Listing([listing.pairs[place.pair] for place in places], [*listing.problems, *problems])
@@ -218,3 +231,29 @@ def _decode_into(
     text = json.dumps(index).encode()
     stream.write(text + len(text).to_bytes(8, "little") + MAGIC)
     return index
+
+
+Masks = list[NDArray[np.float32]]
+
+
+class _Decode(NamedTuple):
+    """How a pair becomes planes of 8 bits."""
+
+    side: int
+    read: Callable[[Pair], tuple[NDArray[np.uint8], Masks]]
+
+    def __call__(self, pair: Pair) -> list[NDArray[np.uint8]]:
+        picture, masks = self.read(pair)
+        # planes, as batches have them: 4 times as fast to collate
+        colours = [np.asarray(plane, np.uint8) for plane in cv2.split(shrink(picture, self.side))]
+        return [*colours, *(np.rint(255 * shrink(mask, self.side)).astype(np.uint8) for mask in masks)]
+
+
+def _read_masked(pair: Pair) -> tuple[NDArray[np.uint8], Masks]:
+    picture, mask = read_pair(pair)
+    return picture, [mask]
+
+
+def _read_scribbled(pair: Pair) -> tuple[NDArray[np.uint8], Masks]:
+    picture, scribble = read_scribbled(pair)
+    return picture, [(scribble == label).astype(np.float32) for label in (SMOKE, BACKGROUND)]

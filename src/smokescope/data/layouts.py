@@ -156,9 +156,14 @@ def read_pair(pair: Pair) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     if pair.mask is None:
         return picture, np.zeros(picture.shape[:2], np.float32)
     mask = read_mask(pair.mask)
+    refuse_other_size(pair, picture, mask)
+    return picture, mask
+
+
+def refuse_other_size(pair: Pair, picture: NDArray[np.uint8], mask: NDArray[np.generic]) -> None:
+    """Raise a `SmokescopeError` unless a picture and its mask are of one size."""
     if mask.shape != picture.shape[:2]:
         raise SmokescopeError(_size_problem(pair, picture.shape[1::-1], mask.shape[::-1]))
-    return picture, mask
 
 
 def for_each_pair(

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from smokescope.data.attributes import parts
-from smokescope.data.pictures import decode
+from smokescope.data.layouts import Pair, refuse_other_size
+from smokescope.data.pictures import decode, read_picture
 from smokescope.data.strokes import Ends, Region, draw_stroke
 from smokescope.errors import SmokescopeError
 
@@ -92,6 +93,20 @@ def read_scribble(path: Path) -> NDArray[np.uint8]:
                 "2 (background), nor black or white, red, and green or blue"
             )
         return result
+
+
+def read_scribbled(pair: Pair) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Read a picture, H x W x 3, and the scribble that stands in its mask's place, H x W.
+
+    Raises:
+        SmokescopeError: A file cannot be read, or the two differ in size.
+    """
+    picture = read_picture(pair.picture)
+    if pair.mask is None:
+        return picture, np.full(picture.shape[:2], BACKGROUND, np.uint8)
+    scribble = read_scribble(pair.mask)
+    refuse_other_size(pair, picture, scribble)
+    return picture, scribble
 
 
 def _parts_to_mark(smoke: Region) -> list[Region]:

@@ -10,6 +10,7 @@ from smokescope.losses.entropy import (
 from smokescope.losses.kl import KLLoss, kl_loss
 from smokescope.losses.objective import Objective, ObjectiveSettings
 from smokescope.losses.structure import StructureLoss, structure_loss
+from smokescope.losses.supervision import PartialCrossEntropy, partial_cross_entropy, supervision_loss
 from smokescope.losses.transmission import TransmissionLoss, transmission_loss
 
 __all__ = [
@@ -19,12 +20,15 @@ __all__ = [
     "KLLoss",
     "Objective",
     "ObjectiveSettings",
+    "PartialCrossEntropy",
     "StructureLoss",
     "TransmissionLoss",
     "calibrated_entropy_loss",
     "consistency_loss",
     "entropy_loss",
     "kl_loss",
+    "partial_cross_entropy",
     "structure_loss",
+    "supervision_loss",
     "transmission_loss",
 ]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from smokescope.losses.entropy import calibrated_entropy_loss, entropy_loss
 from smokescope.losses.kl import kl_loss
-from smokescope.losses.structure import structure_loss
+from smokescope.losses.supervision import supervision_loss
 from smokescope.losses.transmission import transmission_loss
 from smokescope.precision import at_least_float32
 
@@ -24,6 +24,7 @@ class ObjectiveSettings:
 
     Attributes:
         kl: weight of the KL divergence.
+        free_nats: of it, in each dimension of z, that cost nothing.
         transmission: lambda_1.
         entropy: weight of the plain entropy loss, the ablation's third row.
         calibrated_entropy: lambda_2.
@@ -35,6 +36,7 @@ class ObjectiveSettings:
     """
 
     kl: float = 1.0
+    free_nats: float = 0.0
     transmission: float = 0.3
     entropy: float = 0.0
     calibrated_entropy: float = 0.01
@@ -69,7 +71,7 @@ def objective(
 
     Args:
         logits: one stochastic prediction of each picture [N, 1, H, W].
-        mask: ground truth in [0, 1], [N, 1, H, W].
+        mask: ground truth in [0, 1], [N, 1, H, W]; or strokes of smoke and of background [N, 2, H, W].
         mean: of the posterior of z [N, latent].
         log_variance: of the posterior of z [N, latent].
         transmission: T of the pictures [N, 1, H, W].
@@ -78,8 +80,8 @@ def objective(
     """
     logits, s = at_least_float32(logits), settings
     nothing = torch.zeros((), dtype=logits.dtype, device=logits.device)
-    structure = structure_loss(logits, mask)
-    kl = kl_loss(mean, log_variance) if s.kl else nothing
+    structure = supervision_loss(logits, mask)
+    kl = kl_loss(mean, log_variance, s.free_nats) if s.kl else nothing
     coherence = (
         transmission_loss(logits.sigmoid(), transmission, s.window, s.sigma_p, s.sigma_t, s.shrink)
         if s.transmission

@@ -18,6 +18,7 @@ from torch.nn import functional
 from smokescope.chance import LATENT, fold_in, make_keys, normal
 from smokescope.models.decoder import BayesianDecoder
 from smokescope.models.inference_net import InferenceNet, Posterior
+from smokescope.models.normalise import Normalise
 from smokescope.models.resnet import Encoder, ResNet
 from smokescope.models.settings import PAPER, ModelSettings
 from smokescope.models.uncertainty_net import UncertaintyNet
@@ -64,12 +65,10 @@ class SmokeBVM(nn.Module):
         encoder: another network to take the settings' ResNet's place.
     """
 
-    mean: Tensor
-    std: Tensor
-
     def __init__(self, settings: ModelSettings = PAPER, encoder: Encoder | None = None) -> None:
         super().__init__()
         s = self.settings = settings
+        self.normalise = Normalise(s.mean, s.std)
         self.encoder = encoder or ResNet(s.encoder_stride, s.encoder_layers, s.encoder_width)
         self.inference = InferenceNet(s.latent, s.inference_width)
         self.decoder = BayesianDecoder(
@@ -81,14 +80,13 @@ class SmokeBVM(nn.Module):
             injection=s.injection,
             bottleneck=s.aspp_bottleneck,
             growth=s.aspp_growth,
+            fusion=s.fusion,
         )
         self.uncertainty = UncertaintyNet(s.uncertainty_width)
-        self.register_buffer("mean", torch.tensor(s.mean).view(1, 3, 1, 1), persistent=False)
-        self.register_buffer("std", torch.tensor(s.std).view(1, 3, 1, 1), persistent=False)
 
     def encode(self, pictures: Tensor) -> Encoding:
         """Run all that is deterministic: encoder, reductions, inference net."""
-        x = self._normalise(pictures)
+        x = self.normalise(pictures)
         shared = self.decoder.prepare(self.encoder(x))
         return Encoding(shared, self.inference(x), (pictures.shape[-2], pictures.shape[-1]))
 
@@ -110,7 +108,7 @@ class SmokeBVM(nn.Module):
 
     def estimate_uncertainty(self, pictures: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Total and aleatoric uncertainty by the uncertainty net, of the deterministic pass's logits."""
-        total, aleatoric = self.uncertainty(self._normalise(pictures), torch.sigmoid(logits))
+        total, aleatoric = self.uncertainty(self.normalise(pictures), torch.sigmoid(logits))
         return total, aleatoric
 
     def draw(self, encoding: Encoding, keys: Tensor) -> Tensor:
@@ -158,9 +156,6 @@ class SmokeBVM(nn.Module):
             numbers = torch.arange(start, min(start + block, count), device=keys.device)
             logits = self.draw(encoding, fold_in(keys, numbers[:, None]).flatten())
             yield logits.reshape(len(numbers), -1, *logits.shape[1:])
-
-    def _normalise(self, pictures: Tensor) -> Tensor:
-        return (pictures - self.mean) / self.std
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.dropout import DropoutUnit, keyed_dropout
 
 Injection = Literal["full", "light"]
+Fusion = Literal["fine", "coarse"]
 
 
 class LatentReduction(nn.Module):
@@ -60,6 +61,10 @@ class BayesianDecoder(nn.Module):
     The paper gives the modules and their order; that features are fused at f1's size, after bilinear
     upsampling, and that the convolutions before dropout have neither norm nor activation is decided here.
 
+    That is the fusion called "fine". "coarse" brings f2..f4 together at f2's size, where DenseASPP costs a
+    quarter and reaches twice as far, and only its digest up to f1, whose detail joins it for the last two
+    convolutions.
+
     Args:
         channels: of f1..f4.
         latent: dimensions of z.
@@ -69,6 +74,7 @@ class BayesianDecoder(nn.Module):
         injection: how z enters, see LatentReduction.
         bottleneck: of DenseASPP.
         growth: of DenseASPP.
+        fusion: "fine" (the paper's) or "coarse".
     """
 
     def __init__(
@@ -81,14 +87,17 @@ class BayesianDecoder(nn.Module):
         injection: Injection = "full",
         bottleneck: int = 64,
         growth: int = 32,
+        fusion: Fusion = "fine",
     ) -> None:
         super().__init__()
         self.dropout, self.dropout_unit = dropout, dropout_unit
         self.reduce = nn.ModuleList(nn.Conv2d(c, width, 3, padding=1) for c in channels[:-1])
         self.reduce_latent = LatentReduction(channels[-1], latent, width, injection)
         self.attention = nn.ModuleList(RCAB(width) for _ in channels)
-        self.context = DenseASPP(width * len(channels), bottleneck, growth)
-        self.head = nn.Conv2d(self.context.outputs, 1, 3, padding=1)
+        fused = len(channels) if fusion == "fine" else len(channels) - 1
+        self.context = DenseASPP(width * fused, bottleneck, growth)
+        self.detail = None if fusion == "fine" else _Detail(self.context.outputs, width)
+        self.head = nn.Conv2d(width if self.detail else self.context.outputs, 1, 3, padding=1)
 
     def prepare(self, features: Sequence[Tensor]) -> list[Tensor]:
         """Reduce f1..f4 [N, C_k, h_k, w_k] to what all samples share, [N, width, h_k, w_k] each."""
@@ -117,7 +126,28 @@ class BayesianDecoder(nn.Module):
                 keyed_dropout(m, fold_in(own, i), self.dropout, self.dropout_unit) for i, m in enumerate(maps)
             ]
         maps = [attend(m) for attend, m in zip(self.attention, maps, strict=True)]
-        size = maps[0].shape[-2:]
-        fused = [functional.interpolate(m, size=size, mode="bilinear", align_corners=False) for m in maps[1:]]
-        logits: Tensor = self.head(self.context(torch.cat((maps[0], *fused), 1)))
+        fine, joined = (None, maps) if self.detail is None else (maps[0], maps[1:])
+        size = joined[0].shape[-2:]
+        context = self.context(torch.cat([joined[0], *(_resize(m, size) for m in joined[1:])], 1))
+        logits: Tensor = self.head(context if self.detail is None else self.detail(fine, context))
         return logits
+
+
+class _Detail(nn.Module):
+    """Brings what DenseASPP found, narrowed, up to f1's size and together with f1."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.narrow = nn.Conv2d(inputs, width, 1)
+        self.join = nn.Sequential(
+            nn.Conv2d(2 * width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)
+        )
+
+    def forward(self, fine: Tensor, context: Tensor) -> Tensor:
+        """Join f1 [N, width, h_1, w_1] and context [N, inputs, h_2, w_2] to [N, width, h_1, w_1]."""
+        joined: Tensor = self.join(torch.cat((fine, _resize(self.narrow(context), fine.shape[-2:])), 1))
+        return joined
+
+
+def _resize(x: Tensor, size: Sequence[int]) -> Tensor:
+    return functional.interpolate(x, tuple(size), mode="bilinear", align_corners=False)

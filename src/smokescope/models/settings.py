@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Literal, Self, get_args, get_origin, get_type_hints
 
-from smokescope.models.decoder import Injection
+from smokescope.models.decoder import Fusion, Injection
 from smokescope.models.dropout import DropoutUnit
 from smokescope.models.resnet import Stride
 
@@ -56,6 +56,7 @@ class ModelSettings(PlainSettings):
         dropout_unit: "element" or "channel".
         aspp_bottleneck: channels before each dilated convolution.
         aspp_growth: channels that each of them adds.
+        fusion: at which size features meet: the paper's "fine", f1's, or "coarse", f2's, at a fourth of the cost.
         uncertainty_width: channels of the uncertainty net's first convolution.
         unet_width: channels of the U-Net's finest level; each level below has twice as many.
         mean: of each colour, subtracted from pictures in [0, 1].
@@ -74,6 +75,7 @@ class ModelSettings(PlainSettings):
     dropout_unit: DropoutUnit = "element"
     aspp_bottleneck: int = 64
     aspp_growth: int = 32
+    fusion: Fusion = "fine"
     uncertainty_width: int = 16
     unet_width: int = 32
     mean: tuple[float, float, float] = IMAGENET_MEAN
@@ -81,5 +83,5 @@ class ModelSettings(PlainSettings):
 
 
 PAPER = ModelSettings()
-DEFAULT = ModelSettings(injection="light", inference_width=16)
+DEFAULT = ModelSettings(injection="light", inference_width=16, fusion="coarse")
 UNET = ModelSettings(architecture="unet")

@@ -1,0 +1,147 @@
+"""`smokescope train`: from pictures and masks to a model."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from smokescope.cli.console import Show, progress_bar
+from smokescope.cli.devices import DEVICE_HELP, choose_device
+from smokescope.errors import SmokescopeError
+
+if TYPE_CHECKING:
+    from smokescope.metrics.suite import Report
+    from smokescope.training.observers import Observer, Progress, Sample
+    from smokescope.training.run_folder import Inputs, RunFolder
+    from smokescope.training.settings import TrainingSettings
+    from smokescope.training.sources import Data
+
+FoldOption = Annotated[int, typer.Option(min=1, help="Which fold of --folds to keep for validation.")]
+
+
+def train(
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="What sources are below.")
+    ] = None,
+    config: Annotated[
+        str, typer.Option("--config", metavar="F", help="A YAML file, or default, paper, unet, scribble, ...")
+    ] = "default",
+    override: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Another value for a setting, as optimiser.clip=1."),
+    ] = None,
+    encoder: Annotated[
+        Path | None, typer.Option("--encoder", metavar="F", help="Weights for the encoder to begin with.")
+    ] = None,
+    folds: Annotated[
+        Path | None, typer.Option("--folds", metavar="F", help="Of `data scenes`: one fold is kept apart.")
+    ] = None,
+    fold: FoldOption = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in RUN.")] = False,
+    device: Annotated[str, typer.Option("--device", help=DEVICE_HELP)] = "auto",
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
+) -> None:
+    """Train a model.
+
+    RUN holds the settings, a log, states to resume from, sample pictures, and at the end model.safetensors
+    and report.html. For many devices or nodes: torchrun --nproc-per-node N -m smokescope train ...
+    """
+    try:
+        from smokescope.training.devices import launch
+        from smokescope.training.tensorboard import TensorBoard
+        from smokescope.training.train import train as train_model
+    except ImportError as error:
+        raise SmokescopeError(
+            f"training needs {error.name}: install it with pip install 'smokescope[train]'"
+        ) from error
+    from smokescope.report.run_page import write_run_page
+    from smokescope.training.observers import Observers
+    from smokescope.training.run_folder import Inputs, RunFolder
+    from smokescope.training.settings import read_settings
+
+    run = RunFolder(out)
+    if resume:
+        settings, inputs = run.settings(), run.inputs()
+    elif data is None:
+        raise SmokescopeError("--data DIR is missing: the folder that the configuration's sources are below")
+    else:
+        settings = read_settings(config, override or [])
+        inputs = Inputs(
+            data=str(data.resolve()),
+            folds=str(folds.resolve()) if folds else None,
+            fold=fold,
+            encoder=str(encoder.resolve()) if encoder else None,
+            skip_bad=skip_bad,
+        )
+    fabric = launch(choose_device(device), settings.precision)
+    pictures = _load(settings, inputs)
+    if fabric.is_global_zero and not resume:
+        run.begin(settings, inputs)
+    fabric.barrier()
+    with progress_bar("training") as show:
+        watchers: list[Observer] = []
+        if fabric.is_global_zero:
+            watchers = [_Bar(show), _Samples(run), TensorBoard(run.path / "tensorboard")]
+        found = train_model(
+            settings,
+            pictures,
+            run,
+            fabric,
+            Observers(*watchers),
+            encoder=Path(inputs.encoder) if inputs.encoder else None,
+            resume=resume,
+        )
+    if not fabric.is_global_zero:
+        return
+    page = write_run_page(run)
+    typer.echo(f"the model is {run.model_file}, its report {page}")
+    if found is not None:
+        f, alarm = found.report["f_beta"], found.report["alarm"]
+        typer.echo(
+            f"on scenes kept apart: f_beta mean {_short(f['mean'])}, mse {_short(found.report['mse'])}, "
+            f"false alarms {_short(alarm['false_alarm_rate'])}"
+        )
+
+
+def _load(settings: "TrainingSettings", inputs: "Inputs") -> "Data":
+    from smokescope.data.folds import read_folds
+    from smokescope.training.sources import Split, load_data
+
+    split = Split(read_folds(Path(inputs.folds)), inputs.fold) if inputs.folds else None
+    with progress_bar("reading") as show:
+        return load_data(settings, Path(inputs.data), split, skip_bad=inputs.skip_bad, progress=show)
+
+
+class _Bar:
+    """Moves the bar, with the loss beside it."""
+
+    def __init__(self, show: Show) -> None:
+        self._show = show
+
+    def progressed(self, progress: "Progress") -> None:
+        loss, speed = progress.losses["loss"], progress.pictures_per_second
+        self._show(progress.step, progress.steps, f"loss {loss:.4f}, {speed:.0f} pictures/s")
+
+    def validated(self, step: int, report: "Report", samples: "Sequence[Sample]") -> None:
+        return
+
+
+class _Samples:
+    """Draws what the model makes of some pictures."""
+
+    def __init__(self, run: "RunFolder") -> None:
+        self._run = run
+
+    def progressed(self, progress: "Progress") -> None:
+        return
+
+    def validated(self, step: int, report: "Report", samples: "Sequence[Sample]") -> None:
+        from smokescope.report.run_page import write_samples
+
+        write_samples(self._run, step, samples)
+
+
+def _short(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"

@@ -1,0 +1,38 @@
+"""An exponential moving average of a model's weights and batch norm statistics: calmer than the last step."""
+
+import torch
+from torch import Tensor, nn
+
+
+class Average:
+    """Averaged copy of a state.
+
+    Args:
+        model: Whose parameters and buffers to follow.
+        decay: Of the average; early on less, so that it does not start from random weights.
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.tensors = {name: t.detach().clone() for name, t in model.state_dict().items()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Take in the weights after a step, counted from 0."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        state = model.state_dict()
+        names = [name for name, t in self.tensors.items() if t.is_floating_point()]
+        mine, theirs = [self.tensors[n] for n in names], [state[n] for n in names]
+        torch._foreach_lerp_(mine, theirs, 1 - decay)
+        for name, tensor in self.tensors.items():
+            if not tensor.is_floating_point():  # counters of batches
+                tensor.copy_(state[name])
+
+    def put_into(self, model: nn.Module) -> None:
+        """Give a model the averaged weights."""
+        model.load_state_dict(self.tensors)
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from a saved average."""
+        for name, tensor in self.tensors.items():
+            tensor.copy_(tensors[name])

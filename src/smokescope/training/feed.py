@@ -1,0 +1,174 @@
+"""Batches: collated by a thread while the device works, then augmented and rendered on the device.
+
+All chance about a sample comes from its number in the run, so that a batch is the same whoever makes it.
+"""
+
+from collections.abc import Generator, Sequence
+from itertools import count
+from queue import Queue
+from threading import Event, Thread
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from smokescope.chance import make_keys
+from smokescope.data.augment import Batch, collate, crop_batch
+from smokescope.data.augment_colour import recolour
+from smokescope.physics.rendering.lookalikes import render_lookalikes
+from smokescope.physics.rendering.smoke import render_smoke
+from smokescope.physics.transmission import transmission
+from smokescope.training.mix import Mix
+from smokescope.training.settings import Kind, TrainingSettings
+from smokescope.training.sources import Pictures
+
+_AHEAD = 3  # batches collated before they are needed
+
+
+class Raw(NamedTuple):
+    """A device's part of a batch, as it comes from memory."""
+
+    batch: Batch
+    kinds: Sequence[Kind]
+    keys: Tensor
+    """Of the samples, int64 [N]."""
+
+
+class Examples(NamedTuple):
+    """A batch ready for a step, on the device."""
+
+    pictures: Tensor
+    """RGB in [0, 1], [N, 3, h, w]."""
+    masks: Tensor
+    """Of smoke, in [0, 1], [N, 1, h, w]; with strokes those of the background as a second channel."""
+    transmission: Tensor
+    """Of the pictures before their colours were changed, [N, 1, h, w]."""
+    keys: Tensor
+    """For the model's own chance, int64 [N]."""
+
+
+class Feed:
+    """The batches of a run, from any step on.
+
+    Args:
+        pictures: The mix.
+        settings: Batch, size, seed, augmentation.
+        device: Where batches are wanted.
+        rank: This process's number.
+        world: Processes that share each batch, evenly.
+    """
+
+    def __init__(
+        self,
+        pictures: Sequence[Pictures],
+        settings: TrainingSettings,
+        device: torch.device,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self._pictures, self._settings, self._device = pictures, settings, device
+        self._mix = Mix([len(p.numbers) for p in pictures], [p.weight for p in pictures], settings.seed)
+        share = settings.batch // world
+        self._mine = slice(rank * share, (rank + 1) * share)
+        self.steps = len(self._mix) // settings.batch
+        """Of an epoch; what does not fill a batch is left for another epoch's shuffle."""
+        self._order: tuple[int, NDArray[np.int64]] | None = None  # of the epoch that is being collated
+
+    def __len__(self) -> int:
+        """Pictures an epoch."""
+        return len(self._mix)
+
+    def batches(self, start: int) -> Generator[Examples, None, None]:
+        """Batches without end from step `start` on, some ahead of their use.
+
+        A thread makes them, on a GPU in a stream of its own: between the large kernels of a training step
+        there is room for augmentation's many small ones.
+        """
+        queue: Queue[_Made | BaseException] = Queue(_AHEAD)
+        over = Event()
+
+        def work() -> None:
+            on_gpu = self._device.type == "cuda"
+            stream = torch.cuda.Stream(self._device) if on_gpu else None  # type: ignore[no-untyped-call]
+            try:
+                with torch.cuda.stream(stream):
+                    for step in count(start):
+                        examples = prepare(self.collate(step), self._settings, self._device)
+                        queue.put(_Made(examples, stream.record_event() if stream else None))
+                        if over.is_set():
+                            return
+            except BaseException as error:  # handed to who waits for a batch
+                queue.put(error)
+
+        thread = Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            while True:
+                made = queue.get()
+                if isinstance(made, BaseException):
+                    raise made
+                yield made.take()
+        finally:
+            over.set()
+            while thread.is_alive():  # it may wait for room in the queue
+                if not queue.empty():
+                    queue.get()
+                thread.join(0.01)
+
+    def collate(self, step: int) -> Raw:
+        """This process's part of a step's batch, as it comes from memory."""
+        size = self._settings.batch
+        epoch, place = divmod(step, self.steps)
+        if self._order is None or self._order[0] != epoch:
+            self._order = epoch, self._mix.epoch(epoch)
+        rows = self._order[1][place * size : (place + 1) * size][self._mine].tolist()
+        sources = [self._pictures[source] for source, _ in rows]
+        items = [
+            source.cache[source.numbers[number]] for source, (_, number) in zip(sources, rows, strict=True)
+        ]
+        numbers = torch.arange(step * size, (step + 1) * size)[self._mine]
+        batch = collate(items)
+        if self._device.type == "cuda":  # page-locked memory is copied while the device works
+            batch = Batch(*(tensor.pin_memory() for tensor in batch))
+        return Raw(batch, [source.kind for source in sources], make_keys(self._settings.seed, numbers))
+
+
+class _Made(NamedTuple):
+    """A batch that a GPU may still be working on."""
+
+    examples: Examples
+    ready: torch.cuda.Event | None
+
+    def take(self) -> Examples:
+        """The batch; the current stream waits for it, and its memory for that stream."""
+        if self.ready is not None:
+            stream = torch.cuda.current_stream()
+            stream.wait_event(self.ready)
+            for tensor in self.examples:
+                tensor.record_stream(stream)
+        return self.examples
+
+
+@torch.no_grad()
+def prepare(raw: Raw, settings: TrainingSettings, device: torch.device) -> Examples:
+    """Augment a batch and render what is to be rendered, on the device."""
+    keys, augment = raw.keys, settings.augment
+    plain, masks = crop_batch(raw.batch.to(device), settings.size, keys, augment.geometry)
+    on_device = keys.to(device, non_blocking=True)
+    if chosen := _which(raw.kinds, "rendered"):
+        where = torch.tensor(chosen).to(device, non_blocking=True)
+        rendered = render_smoke(plain[where], on_device[where], masks[where, :1])
+        plain[where], masks[where, :1] = rendered.picture, rendered.mask
+    if chosen := _which(raw.kinds, "lookalikes"):
+        where = torch.tensor(chosen).to(device, non_blocking=True)
+        plain[where] = render_lookalikes(plain[where], on_device[where])
+    pictures = recolour(plain, augment.colour, keys)
+    through = transmission(plain) if settings.objective.transmission else plain[:, :1]
+    layout = torch.channels_last
+    return Examples(pictures.contiguous(memory_format=layout), masks, through, on_device)
+
+
+def _which(kinds: Sequence[Kind], kind: Kind) -> list[int]:
+    return [number for number, each in enumerate(kinds) if each == kind]

@@ -1,0 +1,102 @@
+"""A run's folder: its settings, log, states, and what comes of it; enough to resume or repeat it."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from smokescope.data.files import plain_reason, prepare_folder, write_atomically, write_together
+from smokescope.errors import SmokescopeError
+from smokescope.training.plain import from_plain, read_yaml, to_yaml
+from smokescope.training.settings import TrainingSettings, read_settings
+from smokescope.training.state import States
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """What a run was given besides its settings, as paths on this machine.
+
+    Attributes:
+        data: The folder that sources are below.
+        folds: A folds file of `smokescope data scenes`.
+        fold: Which of its folds is kept for validation.
+        encoder: Weights for the encoder to begin with.
+        skip_bad: Go on without files that cannot be used.
+    """
+
+    data: str
+    folds: str | None = None
+    fold: int = 1
+    encoder: str | None = None
+    skip_bad: bool = False
+
+
+class RunFolder:
+    """Where a run lives."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings_file = path / "settings.yaml"
+        self.inputs_file = path / "inputs.yaml"
+        self.log_file = path / "log.jsonl"
+        self.model_file = path / "model.safetensors"
+        self.figures_file = path / "figures.json"
+        self.states = States(path / "states")
+
+    def begin(self, settings: TrainingSettings, inputs: Inputs) -> None:
+        """Start a new run.
+
+        Raises:
+            SmokescopeError: There is a run already, or the folder cannot be written to.
+        """
+        if self.settings_file.exists():
+            raise SmokescopeError(
+                f"{self.path} holds a run already: --resume goes on with it, or name another"
+            )
+        prepare_folder(self.path)
+        write_together({self.inputs_file: to_yaml(inputs), self.settings_file: to_yaml(settings)})
+
+    def settings(self) -> TrainingSettings:
+        """The settings of the run that is there.
+
+        Raises:
+            SmokescopeError: There is none.
+        """
+        if not self.settings_file.exists():
+            raise SmokescopeError(f"{self.path} holds no run to resume: it has no {self.settings_file.name}")
+        return read_settings(str(self.settings_file))
+
+    def inputs(self) -> Inputs:
+        """What the run that is there was given."""
+        return from_plain(Inputs, read_yaml(self.inputs_file), self.inputs_file.name)
+
+    def log(self, entry: Mapping[str, object]) -> None:
+        """Add a line to the log.
+
+        Raises:
+            SmokescopeError: It cannot be written.
+        """
+        try:
+            with self.log_file.open("a") as stream:
+                stream.write(json.dumps({**entry, "time": round(time.time(), 1)}) + "\n")
+        except OSError as error:
+            raise SmokescopeError(f"{self.log_file} cannot be written: {plain_reason(error)}") from error
+
+    def history(self) -> Iterator[dict[str, object]]:
+        """Lines of the log; a last one that was cut short by a killed process is left out."""
+        if not self.log_file.exists():
+            return
+        for line in self.log_file.read_text().splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+
+    def forget_after(self, step: int) -> None:
+        """Drop what was logged after a step, since a resumed run will come by there again."""
+        kept = [entry for entry in self.history() if int(str(entry.get("step", 0))) <= step]
+        write_atomically(self.log_file, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
+        # a state's leftovers, of a process that was killed while it wrote
+        for part in self.states.folder.glob(".*.part"):
+            part.unlink(missing_ok=True)

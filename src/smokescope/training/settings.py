@@ -1,0 +1,196 @@
+"""All that decides a training run, as data: one dataclass, read from YAML, overridden by name.
+
+A configuration file may begin with `extends: NAME`, another file beside it, and say only what differs. The
+names of the files that come with smokescope (`default`, `paper`, ...) stand for them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from smokescope.data.augment import AugmentSettings
+from smokescope.errors import SmokescopeError
+from smokescope.losses.objective import ObjectiveSettings
+from smokescope.models.pipeline import InputSettings
+from smokescope.models.settings import ModelSettings
+from smokescope.training.plain import from_plain, parse_yaml, read_yaml
+
+Kind = Literal["pairs", "negatives", "rendered", "lookalikes", "scribbles"]
+Precision = Literal["32-true", "bf16-mixed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A part of the data mix, one line of the configuration.
+
+    Attributes:
+        kind: pairs (pictures and masks), negatives (a folder of pictures without smoke), rendered (smoke
+            rendered over the pictures of a folder, masks united), lookalikes (fog, cloud, dust and glare
+            rendered over pictures without smoke), or scribbles (pictures and strokes).
+        folder: Below the data folder.
+        weight: How often each of its pictures is seen in an epoch.
+        names: A regular expression; only pictures whose whole name matches are taken.
+        strokes: For scribbles, the folder of their files, as `smokescope data scribble` writes it.
+    """
+
+    kind: Kind
+    folder: str
+    weight: float = 1.0
+    names: str = ".*"
+    strokes: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.kind == "scribbles") != (self.strokes is not None):
+            raise ValueError("strokes names the folder of scribbles, and goes with that kind only")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimiserSettings:
+    """AdamW for the generative model, another for the uncertainty net; the defaults are the paper's.
+
+    Attributes:
+        learning_rate: Of the encoder, the inference net and the decoder.
+        encoder_factor: By which the encoder's is multiplied.
+        uncertainty_learning_rate: Of the uncertainty net.
+        weight_decay: 0 makes AdamW Adam.
+        schedule: "step" multiplies by `step_factor` after epoch `step_epoch`; "cosine" falls to 0.
+        step_epoch: When.
+        step_factor: By how much.
+        warmup: Share of the run over which the rates rise from 0.
+        clip: Norm at which gradients are clipped; 0 does not.
+    """
+
+    learning_rate: float = 2.5e-5
+    encoder_factor: float = 1.0
+    uncertainty_learning_rate: float = 1.5e-5
+    weight_decay: float = 0.0
+    schedule: Literal["step", "cosine"] = "step"
+    step_epoch: int = 40
+    step_factor: float = 0.8
+    warmup: float = 0.0
+    clip: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """A training run; the defaults are the paper's.
+
+    Attributes:
+        data: The mix.
+        model: The network.
+        input: How a picture is brought to the network, in training and after it.
+        objective: What is minimised.
+        augment: What happens to pictures first.
+        optimiser: How it is minimised.
+        epochs: Passes over the mix.
+        batch: Pictures a step, over all devices together.
+        size: Height and width of training pictures.
+        side: Longest side at which pictures are kept in memory.
+        samples: B, predictions of the decoder that make the uncertainty net's targets.
+        uncertainty_steps: Steps at the end that fit the uncertainty net alone, to the averaged model.
+        kl_warmup: Share of the run over which the weight of the KL divergence rises from 0.
+        ema: Decay of the average of weights that is validated and shipped; 0 takes the last weights.
+        freeze_batch_norm: Whose statistics stay: those that the encoder's weights came with, or all.
+        precision: Of the network's passes.
+        compile: Compile the networks; pays on a GPU, in runs of more than some minutes.
+        seed: Of everything.
+        validate_every: Epochs between validations.
+        validation_names: A regular expression; of the pictures kept apart, only these are validated on.
+        validation_samples: Monte Carlo samples that the last validation compares the uncertainty maps with.
+        save_every: Epochs between checkpoints.
+    """
+
+    data: tuple[Source, ...]
+    model: ModelSettings = field(default_factory=ModelSettings)
+    input: InputSettings = field(default_factory=InputSettings)
+    objective: ObjectiveSettings = field(default_factory=ObjectiveSettings)
+    augment: AugmentSettings = field(default_factory=AugmentSettings)
+    optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
+    epochs: int = 50
+    batch: int = 6
+    size: tuple[int, int] = (480, 480)
+    side: int = 640
+    samples: int = 8
+    uncertainty_steps: int = 0
+    kl_warmup: float = 0.0
+    ema: float = 0.0
+    freeze_batch_norm: Literal["none", "encoder", "all"] = "none"
+    precision: Precision = "32-true"
+    compile: bool = False
+    seed: int = 0
+    validate_every: int = 1
+    validation_names: str = ".*"
+    validation_samples: int = 50
+    save_every: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "side", "validate_every", "save_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not self.data:
+            raise ValueError("data must name at least one source")
+
+
+def read_settings(config: str, overrides: Sequence[str] = ()) -> TrainingSettings:
+    """Read a configuration: a file, or the name of one that comes with smokescope.
+
+    Args:
+        config: Path or name.
+        overrides: "name.of.field=value" each, the value as in YAML.
+
+    Raises:
+        SmokescopeError: The file or a setting in it is wrong.
+    """
+    values = _read_file(_find(config, Path()))
+    for override in overrides:
+        name, equals, text = override.partition("=")
+        if not equals:
+            raise SmokescopeError(f"{override} is not NAME=VALUE")
+        _put(values, name.split("."), parse_yaml(text, override))
+    return from_plain(TrainingSettings, values)
+
+
+def shipped_configurations() -> list[str]:
+    """Names of the configurations that come with smokescope."""
+    folder = resources.files("smokescope") / "configs"
+    return sorted(
+        entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")
+    )
+
+
+def _find(config: str, beside: Path) -> Path:
+    for path in (Path(config), beside / config, beside / f"{config}.yaml"):
+        if path.is_file():
+            return path
+    if config in shipped_configurations():
+        return Path(str(resources.files("smokescope") / "configs" / f"{config}.yaml"))
+    known = ", ".join(shipped_configurations())
+    raise SmokescopeError(f"there is no configuration {config}: name a file, or one of {known}")
+
+
+def _read_file(path: Path) -> dict[str, object]:
+    values = read_yaml(path)
+    base = values.pop("extends", None)
+    if base is None:
+        return values
+    return _merge(_read_file(_find(str(base), path.parent)), values)
+
+
+def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """Overlay names and values, deeply; lists are replaced whole."""
+    merged = dict(base)
+    for name, value in over.items():
+        below = merged.get(name)
+        merged[name] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _put(values: dict[str, object], names: Sequence[str], value: object) -> None:
+    for name in names[:-1]:
+        inner = values.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise SmokescopeError(f"{'.'.join(names)} cannot be set: {name} is no group of settings")
+        values = inner
+    values[names[-1]] = value

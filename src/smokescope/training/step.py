@@ -1,0 +1,97 @@
+"""What one step minimises, as modules: gradients of many devices meet where their forward is wrapped.
+
+The generative model and the uncertainty net have losses of their own, optimisers of their own, and no
+parameter in common; the net sees detached predictions and the entropy loss a detached temperature. So one
+backward pass of the sum gives each its own gradient.
+"""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from smokescope.losses.consistency import consistency_loss
+from smokescope.losses.objective import ObjectiveSettings, objective
+from smokescope.losses.supervision import supervision_loss
+from smokescope.models.bvm import SmokeBVM, evaluating
+from smokescope.models.unet import UNet
+from smokescope.training.feed import Examples
+from smokescope.uncertainty import decompose
+
+Losses = dict[str, Tensor]
+"""`loss`, to be minimised, and what it is made of, unweighted; scalars."""
+
+
+class GenerativeStep(nn.Module):
+    """Eq. 11 and Eq. 6 together.
+
+    Args:
+        model: To be trained.
+        settings: Of the objective.
+        samples: B, for the uncertainty net's targets; 0 leaves the net alone.
+    """
+
+    def __init__(self, model: SmokeBVM, settings: ObjectiveSettings, samples: int) -> None:
+        super().__init__()
+        self.model, self.settings, self.samples = model, settings, samples
+
+    def forward(self, examples: Examples, kl_factor: float = 1.0) -> Losses:
+        """Losses of a batch; `kl_factor` multiplies the weight of the KL divergence."""
+        pictures, masks, transmission, keys = examples
+        encoding = self.model.encode(pictures)
+        logits = self.model.draw(encoding, keys)
+        total = torch.zeros_like(logits)
+        consistency = total.sum()
+        if self.samples:
+            total, consistency = follow_samples(self.model, pictures, keys, self.samples)
+        terms = objective(
+            logits,
+            masks,
+            encoding.posterior.mean,
+            encoding.posterior.log_variance,
+            transmission,
+            total.detach(),
+            replace(self.settings, kl=self.settings.kl * kl_factor),
+        )
+        named = terms._asdict()
+        return {"loss": named.pop("total") + consistency, **named, "consistency": consistency}
+
+
+class UncertaintyStep(nn.Module):
+    """Eq. 6 alone, for a model that is not trained any more."""
+
+    def __init__(self, model: SmokeBVM, samples: int) -> None:
+        super().__init__()
+        self.model, self.samples = model, samples
+
+    def forward(self, examples: Examples, kl_factor: float = 1.0) -> Losses:
+        """Losses of a batch."""
+        _, consistency = follow_samples(self.model, examples.pictures, examples.keys, self.samples)
+        return {"loss": consistency, "consistency": consistency}
+
+
+class PlainStep(nn.Module):
+    """A network without latent variable or dropout: its structure loss and nothing else."""
+
+    def __init__(self, model: UNet) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, examples: Examples, kl_factor: float = 1.0) -> Losses:
+        """Losses of a batch."""
+        logits = self.model(examples.pictures).logits
+        loss = supervision_loss(logits, examples.masks)
+        return {"loss": loss, "structure": loss}
+
+
+def follow_samples(model: SmokeBVM, pictures: Tensor, keys: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    """The uncertainty net's total, and how far its maps are from those of sampling (Eq. 6).
+
+    The samples are drawn in MC mode, on features that are computed once for all of them.
+    """
+    with torch.no_grad(), evaluating(model):
+        encoding = model.encode(pictures)
+        certain = model.decode(encoding, encoding.posterior.mean, None)
+        sampled = decompose(model.sample_blocks(encoding, keys, samples))
+    total, aleatoric = model.estimate_uncertainty(pictures, certain)
+    return total, consistency_loss(total, aleatoric, sampled.total, sampled.aleatoric)

@@ -1,0 +1,32 @@
+"""Ctrl-C, and a scheduler's SIGTERM, end a run between two steps, with its state saved."""
+
+import signal
+from types import FrameType, TracebackType
+from typing import Self
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stop:
+    """While it is entered, a first signal is noted; a second one acts as it always does."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, signal._HANDLER] = {}
+
+    def __enter__(self) -> Self:
+        self._before = {each: signal.signal(each, self._note) for each in _SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._restore()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        self._restore()
+
+    def _restore(self) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)

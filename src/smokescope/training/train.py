@@ -1,0 +1,103 @@
+"""A whole run: from settings and a data folder to a model file with its figures."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from lightning.fabric import Fabric
+from torch import Tensor
+
+from smokescope.checkpoints.encoder import load_encoder
+from smokescope.checkpoints.model import save_model
+from smokescope.data.files import write_atomically
+from smokescope.metrics.calibration import Bins
+from smokescope.models.build import build_model
+from smokescope.models.bvm import SmokeBVM
+from smokescope.models.pipeline import InputSettings, Pipeline
+from smokescope.models.resnet import ResNet
+from smokescope.training.latent import measure_latent
+from smokescope.training.observers import Observer
+from smokescope.training.run_folder import RunFolder
+from smokescope.training.settings import TrainingSettings
+from smokescope.training.sources import Data
+from smokescope.training.temperature import fit_temperature
+from smokescope.training.trainer import Trainer
+from smokescope.training.validation import Validation, validate
+
+
+def train(
+    settings: TrainingSettings,
+    data: Data,
+    run: RunFolder,
+    fabric: Fabric,
+    observer: Observer,
+    *,
+    encoder: Path | None = None,
+    resume: bool = False,
+) -> Validation | None:
+    """Train, fit the temperature, measure, and write the model.
+
+    Args:
+        settings: Of the run.
+        data: Its pictures.
+        run: Its folder.
+        fabric: Launched.
+        observer: Told how it goes.
+        encoder: A safetensors file of weights for the encoder to begin with.
+        resume: Go on from the run's last state.
+
+    Returns:
+        What validation found at the end; None where no pictures were kept for it.
+    """
+    torch.manual_seed(settings.seed)  # of the first weights; all later chance is keyed
+    model = build_model(settings.model)
+    if encoder is not None and isinstance(model.encoder, ResNet) and not resume:
+        load_encoder(model.encoder, encoder)
+    trainer = Trainer(settings, model, data, run, fabric, observer)
+    trainer.fit(resume)
+    pipeline, found = trainer.pipeline(), None
+    figures: dict[str, object] = {}
+    if any(each.numbers for each in data.validation):
+        first = validate(pipeline, data.validation, fabric)
+        pipeline.temperature = fit_temperature(first.logits)
+        samples = settings.validation_samples if isinstance(model, SmokeBVM) else 0
+        found = validate(pipeline, data.validation, fabric, samples)
+        figures = {
+            "temperature": pipeline.temperature,
+            "validation": found.report,
+            "reliability": {kind: _plain(bins) for kind, bins in found.reliability._asdict().items()},
+        }
+        if isinstance(model, SmokeBVM):
+            figures["latent"] = measure_latent(model, _some(pipeline, data, fabric))
+    if fabric.is_global_zero:
+        notes = {
+            "data": json.dumps([asdict(source) for source in settings.data]),
+            "figures": json.dumps(figures),
+        }
+        save_model(pipeline, run.model_file, notes)
+        write_atomically(run.figures_file, (json.dumps(figures, indent=1) + "\n").encode())
+        if found is not None:
+            run.log({"step": trainer.steps, "validation": found.report})
+            observer.validated(trainer.steps, found.report, found.samples)
+    fabric.barrier()
+    return found
+
+
+def _plain(bins: Bins) -> dict[str, list[float | None]]:
+    """Bins of calibration as a file keeps them: pixels, mean confidence, and how often it was right."""
+    pixels = bins.pixels.tolist()
+
+    def mean(sums: Tensor) -> list[float | None]:
+        return [value / n if n else None for value, n in zip(sums.tolist(), pixels, strict=True)]
+
+    return {"count": pixels, "mean": mean(bins.confidence), "accuracy": mean(bins.hits)}
+
+
+def _some(pipeline: Pipeline, data: Data, fabric: Fabric) -> Tensor:
+    """A few pictures with smoke that were kept for validation, as the network sees them."""
+    source = next(each for each in data.validation if each.numbers)
+    chosen = source.numbers[:: max(1, len(source.numbers) // 4)][:4]
+    pictures = [source.cache[number][0].permute(2, 0, 1)[None].to(fabric.device) for number in chosen]
+    square = InputSettings(height=pipeline.input.height, width=pipeline.input.width)
+    return torch.cat([Pipeline(pipeline.network, square).prepare(picture) for picture in pictures])

@@ -1,0 +1,110 @@
+"""Trying a model on pictures that it was not trained on, the way it is used: through its pipeline."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from lightning.fabric import Fabric
+from torch import Tensor
+
+from smokescope.metrics.calibration import Reliability
+from smokescope.metrics.checks import Maps
+from smokescope.metrics.suite import Report, SmokeMetrics
+from smokescope.models.pipeline import Pipeline
+from smokescope.training.devices import mean_over_processes
+from smokescope.training.observers import Sample
+from smokescope.training.sources import Pictures
+from smokescope.training.temperature import LogitCounts
+
+BATCH = 8
+SHOWN = 6
+
+
+class Validation(NamedTuple):
+    """What came of it."""
+
+    report: Report
+    reliability: Reliability
+    logits: Tensor
+    """Counts to fit a temperature to."""
+    samples: list[Sample]
+
+
+@torch.no_grad()
+def validate(
+    pipeline: Pipeline, pictures: Sequence[Pictures], fabric: Fabric, samples: int = 0
+) -> Validation:
+    """Measure a model on pictures in memory, at the size they are kept there.
+
+    Args:
+        pipeline: In eval mode, on the fabric's device.
+        pictures: With their masks.
+        fabric: Processes share the work; all must call this.
+        samples: Also compare the uncertainty maps with this many Monte Carlo samples.
+    """
+    metrics, counts = SmokeMetrics(pipeline.threshold).to(fabric.device), LogitCounts(fabric.device)
+    items = _by_size(pictures)
+    shown = {_name(items[i]) for i in _spread([i for i, (p, n) in enumerate(items) if _smoky(p, n)], SHOWN)}
+    kept: list[Sample] = []
+    for batch in _batches(items, fabric.global_rank, fabric.world_size):
+        loaded = [source.cache[number] for source, number in batch]
+        x = torch.stack([picture.permute(2, 0, 1) for picture, _ in loaded]).to(fabric.device)
+        mask = torch.cat([mask for _, mask in loaded]).to(fabric.device) > 127
+        with fabric.autocast():
+            out = pipeline(x)
+            drawn = pipeline.sample(x, samples) if samples else None
+        maps = Maps(*(m[:, 0].float() for m in (out.total, out.aleatoric, out.epistemic)))
+        sampled = drawn and Maps(*(m[:, 0].float() for m in (drawn.total, drawn.aleatoric, drawn.epistemic)))
+        probability = out.probability[:, 0].float()
+        metrics.update(probability, mask, maps, sampled)
+        counts.update(probability, mask)
+        for i, item in enumerate(batch):
+            if _name(item) in shown:
+                kept.append(_sample(item, loaded[i], probability[i], Maps(*(m[i] for m in maps))))
+    logits = mean_over_processes(fabric, counts.counts)
+    return Validation(metrics.compute(), metrics.calibration.reliability(), logits, kept)
+
+
+Item = tuple[Pictures, int]
+
+
+def _by_size(pictures: Sequence[Pictures]) -> list[Item]:
+    """All pictures, those of one size next to each other."""
+    items = [(source, number) for source in pictures for number in source.numbers]
+    return sorted(items, key=lambda item: (*_size(item), _name(item)))
+
+
+def _batches(items: Sequence[Item], rank: int, world: int) -> Iterator[list[Item]]:
+    """Every `world`-th batch of pictures of one size."""
+    batches: list[list[Item]] = []
+    for item in items:
+        last = batches[-1] if batches else []
+        if last and len(last) < BATCH and _size(last[0]) == _size(item):
+            last.append(item)
+        else:
+            batches.append([item])
+    yield from batches[rank::world]
+
+
+def _smoky(pictures: Pictures, number: int) -> bool:
+    return pictures.cache.pairs[number].mask is not None
+
+
+def _spread(numbers: Sequence[int], count: int) -> list[int]:
+    """At most `count` of them, evenly spaced."""
+    count = min(count, len(numbers))
+    return [numbers[i * len(numbers) // count] for i in range(count)]
+
+
+def _size(item: Item) -> tuple[int, ...]:
+    return tuple(item[0].cache[item[1]][1].shape[-2:])
+
+
+def _name(item: Item) -> str:
+    return item[0].cache.pairs[item[1]].name
+
+
+def _sample(item: Item, loaded: tuple[Tensor, Tensor], probability: Tensor, maps: Maps) -> Sample:
+    picture, mask = loaded
+    arrays = [t.cpu().numpy() for t in (probability, *maps)]
+    return Sample(_name(item), picture.contiguous().numpy(), (mask[0] / 255).numpy(), *arrays)
