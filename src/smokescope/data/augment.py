@@ -56,7 +56,7 @@ class Augmented(NamedTuple):
 
 
 def collate(items: Sequence[tuple[Tensor, Tensor]]) -> Batch:
-    """Bring pictures, H x W x 3, and masks, C x H x W, of a cache together; what is left of a place is black."""
+    """Bring pictures, H x W x 3, and masks, C x H x W, of a cache together, black where they do not reach."""
     sizes = torch.tensor([mask.shape[-2:] for _, mask in items])
     height, width = sizes.amax(0).tolist()
     pictures = torch.zeros(len(items), 3, height, width, dtype=torch.uint8)

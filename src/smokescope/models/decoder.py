@@ -140,7 +140,9 @@ class _Detail(nn.Module):
         super().__init__()
         self.narrow = nn.Conv2d(inputs, width, 1)
         self.join = nn.Sequential(
-            nn.Conv2d(2 * width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)
+            nn.Conv2d(2 * width, width, 3, padding=1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(inplace=True),
         )
 
     def forward(self, fine: Tensor, context: Tensor) -> Tensor:
