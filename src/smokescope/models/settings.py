@@ -56,7 +56,7 @@ class ModelSettings(PlainSettings):
         dropout_unit: "element" or "channel".
         aspp_bottleneck: channels before each dilated convolution.
         aspp_growth: channels that each of them adds.
-        fusion: at whose size features meet: "fine" f1's, the paper's; "coarse" f2's, at a quarter of the cost.
+        fusion: at whose size features meet: "fine" f1's, the paper's; "coarse" f2's, a quarter of the cost.
         uncertainty_width: channels of the uncertainty net's first convolution.
         unet_width: channels of the U-Net's finest level; each level below has twice as many.
         mean: of each colour, subtracted from pictures in [0, 1].

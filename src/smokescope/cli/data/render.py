@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from smokescope.cli.console import complain, work_through
+from smokescope.cli.checking import check_first
+from smokescope.cli.console import work_through
 from smokescope.cli.devices import DEVICE_HELP, choose_device, enough_memory
 from smokescope.errors import SmokescopeError
 
@@ -43,15 +44,13 @@ def render(
 
     from smokescope.chance import make_keys
     from smokescope.data.files import prepare_folder, write_together
-    from smokescope.data.layouts import list_negatives, list_pictures, read_pair, usable_pairs
+    from smokescope.data.layouts import list_negatives, list_pictures, read_pair
     from smokescope.data.pictures import encode_jpeg, encode_png, shrink
     from smokescope.physics.rendering.lookalikes import render_lookalikes
     from smokescope.physics.rendering.smoke import render_smoke
 
     find = list_negatives if lookalikes else list_pictures  # over smoke, a lookalike would be no negative
-    pairs, problems = usable_pairs(find(backgrounds), skip_bad)
-    for problem in problems:
-        complain(problem)
+    pairs, problems = check_first(find(backgrounds), skip_bad)
     if out.resolve().is_relative_to(backgrounds.resolve()):
         raise SmokescopeError(f"{out} lies in {backgrounds}, among the backgrounds: name another folder")
     if any(any((out / part).glob("*")) for part in PARTS):

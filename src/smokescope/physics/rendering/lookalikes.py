@@ -77,7 +77,7 @@ def dust(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     earth = torch.tensor([0.72, 0.6, 0.45], device=dice.device).view(1, 3, 1, 1)
     earth = grey(earth) + (earth - grey(earth)) * backdrop.colourful
     colour = earth * _column(dice.uniform(0.75, 1.15)) * backdrop.brightness
-    return _veil(pictures, gaussian_blur(depth.clamp(min=0), dice.uniform(0.5, 3.0)), colour)
+    return _veil(pictures, gaussian_blur(depth.clamp(min=0), dice.uniform(0.001, 0.006) * height), colour)
 
 
 def haze_layer(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
@@ -111,7 +111,7 @@ def sun_glare(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
 def lens_drops(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     """Drops and smears on the glass: round blurs that lift the dark and hide what is behind."""
     height, width = pictures.shape[-2:]
-    blurred = gaussian_blur(pictures, dice.uniform(6.0, 14.0))
+    blurred = gaussian_blur(pictures, dice.uniform(0.012, 0.03) * height)
     cover = torch.zeros(len(dice), 1, height, width, device=dice.device)
     for _ in range(6):
         dx = (_columns(width, dice) - _column(dice.uniform())) * width / height
