@@ -11,9 +11,11 @@ NAMES = {
     "smokescope.models": {
         "DEFAULT", "PAPER", "UNET", "BayesianDecoder", "Encoder", "InferenceNet", "InputSettings",
         "ModelSettings", "Pipeline", "ResNet", "SmokeBVM", "SmokeModel", "UNet", "UncertaintyNet",
-        "build_model",
+        "VerdictSettings", "build_model",
     },
-    "smokescope.inference": {"Picture", "Prediction", "Segmenter", "choose_device", "devices", "load"},
+    "smokescope.inference": {
+        "Picture", "Prediction", "Region", "Segmenter", "choose_device", "devices", "find_regions", "load",
+    },
     "smokescope.losses": {
         "CalibratedEntropyLoss", "ConsistencyLoss", "EntropyLoss", "KLLoss", "Objective",
         "ObjectiveSettings", "PartialCrossEntropy", "StructureLoss", "TransmissionLoss",

@@ -11,9 +11,17 @@ from tests.models.test_unet import TINY
 from smokescope.checkpoints.files import read_tensors, write_tensors
 from smokescope.checkpoints.model import checksum, load_model, save_model
 from smokescope.errors import SmokescopeError
-from smokescope.models import DEFAULT, InputSettings, ModelSettings, Pipeline, build_model
+from smokescope.models import (
+    DEFAULT,
+    InputSettings,
+    ModelSettings,
+    Pipeline,
+    VerdictSettings,
+    build_model,
+)
 
 INPUT = InputSettings(height=64, width=96, fit="aspect")
+VERDICTS = VerdictSettings(unsure_above=0.11, smoke_above=1 / 3, epistemic_above=0.07, least_area=0.001)
 
 
 @pytest.fixture(params=[shrunk(DEFAULT), TINY], ids=lambda settings: settings.architecture)
@@ -21,7 +29,7 @@ def pipeline(request: pytest.FixtureRequest) -> Pipeline:
     torch.manual_seed(0)
     network = build_model(request.param)
     network(torch.rand(4, 3, 64, 64))  # moves batch norm's statistics
-    return Pipeline(network, INPUT, temperature=1.0 / 3, threshold=0.37).eval()
+    return Pipeline(network, INPUT, temperature=1.0 / 3, threshold=0.37, verdicts=VERDICTS).eval()
 
 
 def test_a_loaded_model_is_the_saved_one(pipeline: Pipeline, tmp_path: Path) -> None:
@@ -29,6 +37,7 @@ def test_a_loaded_model_is_the_saved_one(pipeline: Pipeline, tmp_path: Path) -> 
     again = load_model(tmp_path / "m.safetensors")
     assert again.network.settings == pipeline.network.settings
     assert (again.input, again.temperature, again.threshold) == (INPUT, 1.0 / 3, 0.37)
+    assert again.verdicts == VERDICTS
     assert not again.training
     x = torch.rand(1, 3, 33, 47)
     for ours, theirs in zip(again(x), pipeline(x), strict=True):
@@ -72,6 +81,10 @@ def test_eight_bits_are_smaller_and_nearly_the_same(pipeline: Pipeline, tmp_path
         ({"temperature": "warm"}, "does not fit"),
         ({"temperature": "0"}, "does not fit"),
         ({"threshold": "nan"}, "does not fit"),
+        ({"verdicts": "[]"}, "does not fit"),
+        ({"verdicts": '{"smoke_above": 0.1}'}, "does not fit"),
+        ({"verdicts": '{"least_area": NaN}'}, "does not fit"),
+        ({"verdicts": '{"epistemic_above": "much"}'}, "does not fit"),
     ],
 )
 def test_what_is_not_ours_is_refused_by_name(
@@ -84,6 +97,15 @@ def test_what_is_not_ours_is_refused_by_name(
     with pytest.raises(SmokescopeError, match=words) as caught:
         load_model(path)
     assert "m.safetensors" in str(caught.value)
+
+
+def test_a_file_from_before_verdicts_gets_the_defaults(pipeline: Pipeline, tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    save_model(pipeline, path)
+    tensors, metadata = read_tensors(path)
+    del metadata["verdicts"]
+    write_tensors(path, tensors, metadata)
+    assert load_model(path).verdicts == VerdictSettings()
 
 
 @pytest.mark.parametrize("int8", [False, True])

@@ -16,6 +16,7 @@ from smokescope.errors import SmokescopeError
 from smokescope.models.build import build_model
 from smokescope.models.pipeline import InputSettings, Pipeline
 from smokescope.models.settings import Architecture, ModelSettings
+from smokescope.models.verdicts import VerdictSettings
 
 
 def save_model(
@@ -43,6 +44,7 @@ def save_model(
         "input": json.dumps(pipeline.input.to_dict()),
         "temperature": repr(pipeline.temperature),
         "threshold": repr(pipeline.threshold),
+        "verdicts": json.dumps(pipeline.verdicts.to_dict()),
         "weights": "int8 by output channel" if int8 else "as trained",
         "sha256": checksum(tensors),
         "smokescope": __version__,
@@ -69,6 +71,7 @@ def load_model(path: Path) -> Pipeline:
             InputSettings.from_dict(json.loads(metadata["input"])),
             float(metadata["temperature"]),
             float(metadata["threshold"]),
+            VerdictSettings.from_dict(json.loads(metadata.get("verdicts", "{}"))),  # once there were none
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         writer = metadata.get("smokescope", "of unknown version")

@@ -8,7 +8,6 @@ prediction.mask.mean()  # how much of the picture is smoke
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from smokescope.checkpoints.model import load_model
 from smokescope.data.pictures import picture_from_bytes, picture_from_image, read_picture
 from smokescope.errors import SmokescopeError
 from smokescope.inference.devices import choose_device
+from smokescope.inference.prediction import Prediction
 from smokescope.models.pipeline import Pipeline
 from smokescope.uncertainty import Decomposition
 
@@ -30,25 +30,6 @@ Picture = str | os.PathLike[str] | bytes | Image.Image | NDArray[np.uint8]
 
 BATCH = 8
 BATCH_PIXELS = 16_000_000  # of one batch's pictures together: a few large ones would fill a memory
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """What is said of one picture: maps H x W, of its own size.
-
-    Attributes:
-        probability: Of smoke, float32 in [0, 1].
-        mask: Where the probability is above the model's threshold, bool.
-        total: All uncertainty, float32 in nats, up to ln 2.
-        aleatoric: The part that lies in the picture: thin smoke, soft borders, blur.
-        epistemic: The part that lies in the model: what it has not seen the like of.
-    """
-
-    probability: NDArray[np.float32]
-    mask: NDArray[np.bool_]
-    total: NDArray[np.float32]
-    aleatoric: NDArray[np.float32]
-    epistemic: NDArray[np.float32]
 
 
 def load(model: str | os.PathLike[str] | None = None, device: str = "auto") -> "Segmenter":
@@ -138,8 +119,9 @@ class Segmenter:
 
     def _split(self, maps: Decomposition) -> list[Prediction]:
         joint = torch.cat(maps, 1).float().cpu().numpy()
+        threshold, verdicts = self.pipeline.threshold, self.pipeline.verdicts
         return [
-            Prediction(probability, probability > self.pipeline.threshold, total, aleatoric, epistemic)
+            Prediction(probability, probability > threshold, total, aleatoric, epistemic, verdicts)
             for probability, total, aleatoric, epistemic in joint
         ]
 

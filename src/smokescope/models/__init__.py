@@ -9,6 +9,7 @@ from smokescope.models.resnet import Encoder, ResNet
 from smokescope.models.settings import DEFAULT, PAPER, UNET, ModelSettings
 from smokescope.models.uncertainty_net import UncertaintyNet
 from smokescope.models.unet import UNet
+from smokescope.models.verdicts import VerdictSettings
 
 __all__ = [
     "DEFAULT",
@@ -25,5 +26,6 @@ __all__ = [
     "SmokeModel",
     "UNet",
     "UncertaintyNet",
+    "VerdictSettings",
     "build_model",
 ]

@@ -20,6 +20,7 @@ from smokescope.chance import make_keys
 from smokescope.models.build import SmokeModel
 from smokescope.models.bvm import SmokeBVM, evaluating
 from smokescope.models.settings import PlainSettings
+from smokescope.models.verdicts import VerdictSettings
 from smokescope.precision import at_least_float32
 from smokescope.uncertainty import Decomposition, decompose
 
@@ -91,6 +92,7 @@ class Pipeline(nn.Module):
         input: how a picture is resized.
         temperature: that logits are divided by, fitted on pictures that were not trained on.
         threshold: above which a probability is called smoke.
+        verdicts: by which regions are called smoke, or handed to a person.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class Pipeline(nn.Module):
         input: InputSettings | None = None,
         temperature: float = 1.0,
         threshold: float = 0.5,
+        verdicts: VerdictSettings | None = None,
     ) -> None:
         super().__init__()
         if not (temperature > 0 and math.isfinite(temperature)):
@@ -108,6 +111,7 @@ class Pipeline(nn.Module):
         self.network = network
         self.input = input or InputSettings()
         self.temperature, self.threshold = float(temperature), float(threshold)
+        self.verdicts = verdicts or VerdictSettings()
 
     def forward(self, pictures: Tensor) -> Decomposition:
         """Predict without sampling, at the pictures' own size.

@@ -1,0 +1,35 @@
+"""When to say "smoke", when to hand a picture to a person, and when to stay silent."""
+
+from dataclasses import dataclass
+
+from smokescope.models.settings import PlainSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictSettings(PlainSettings):
+    """Thresholds of the verdict on a region; `benchmarks/verdicts.py` measures what they do.
+
+    Attributes:
+        unsure_above: Connected pixels of a higher probability are a region, and worth a person's look.
+        smoke_above: A region is smoke if `least_area` of it has a higher probability.
+        epistemic_above: Such a region is still unsure if its mean epistemic uncertainty, in nats, is higher:
+            the model has not seen the like.
+        least_area: Share of the picture below which a region is nothing; 0.02 % as for an alarm.
+    """
+
+    unsure_above: float = 0.25
+    smoke_above: float = 0.5
+    epistemic_above: float = 0.2
+    least_area: float = 0.0002
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.unsure_above <= self.smoke_above <= 1:
+            raise ValueError(
+                "unsure_above and smoke_above must be in [0, 1], the first not above the second, "
+                f"not {self.unsure_above} and {self.smoke_above}"
+            )
+        if not self.epistemic_above >= 0:
+            raise ValueError(f"epistemic_above must be 0 or more, not {self.epistemic_above}")
+        if not 0 <= self.least_area <= 1:
+            raise ValueError(f"least_area is a share of the picture, in [0, 1], not {self.least_area}")
