@@ -24,7 +24,8 @@ from smokescope.training.mix import Mix
 from smokescope.training.settings import Kind, TrainingSettings
 from smokescope.training.sources import Pictures
 
-_AHEAD = 3  # batches collated before they are needed
+_AHEAD = 2  # batches that wait to be used, besides those in the making
+_TOGETHER = 96  # pictures that a GPU augments at once: many small kernels, which cost by their number
 
 
 class Raw(NamedTuple):
@@ -88,17 +89,20 @@ class Feed:
         """
         queue: Queue[_Made | BaseException] = Queue(_AHEAD)
         over = Event()
+        on_gpu, share = self._device.type == "cuda", self._mine.stop - self._mine.start
+        together = max(1, _TOGETHER // share) if on_gpu else 1
 
         def work() -> None:
-            on_gpu = self._device.type == "cuda"
             stream = torch.cuda.Stream(self._device) if on_gpu else None  # type: ignore[no-untyped-call]
             try:
                 with torch.cuda.stream(stream):
-                    for step in count(start):
-                        examples = prepare(self.collate(step), self._settings, self._device)
-                        queue.put(_Made(examples, stream.record_event() if stream else None))
-                        if over.is_set():
-                            return
+                    for step in count(start, together):
+                        examples = prepare(self.collate(step, together), self._settings, self._device)
+                        ready = stream.record_event() if stream else None
+                        for batch in zip(*(torch.split(tensor, share) for tensor in examples), strict=True):
+                            queue.put(_Made(Examples(*batch), ready))
+                            if over.is_set():
+                                return
             except BaseException as error:  # handed to who waits for a batch
                 queue.put(error)
 
@@ -117,22 +121,29 @@ class Feed:
                     queue.get()
                 thread.join(0.01)
 
-    def collate(self, step: int) -> Raw:
-        """This process's part of a step's batch, as it comes from memory."""
+    def collate(self, step: int, steps: int = 1) -> Raw:
+        """This process's part of the batches of one or more steps, as they come from memory."""
         size = self._settings.batch
-        epoch, place = divmod(step, self.steps)
-        if self._order is None or self._order[0] != epoch:
-            self._order = epoch, self._mix.epoch(epoch)
-        rows = self._order[1][place * size : (place + 1) * size][self._mine].tolist()
+        numbers = torch.cat(
+            [torch.arange(n * size, (n + 1) * size)[self._mine] for n in range(step, step + steps)]
+        )
+        rows = [row for number in range(step, step + steps) for row in self._rows(number)]
         sources = [self._pictures[source] for source, _ in rows]
-        items = [
-            source.cache[source.numbers[number]] for source, (_, number) in zip(sources, rows, strict=True)
-        ]
-        numbers = torch.arange(step * size, (step + 1) * size)[self._mine]
-        batch = collate(items)
+        batch = collate(
+            [source.cache[source.numbers[number]] for source, (_, number) in zip(sources, rows, strict=True)]
+        )
         if self._device.type == "cuda":  # page-locked memory is copied while the device works
             batch = Batch(*(tensor.pin_memory() for tensor in batch))
         return Raw(batch, [source.kind for source in sources], make_keys(self._settings.seed, numbers))
+
+    def _rows(self, step: int) -> list[tuple[int, int]]:
+        """Source and picture of each sample of this process."""
+        epoch, place = divmod(step, self.steps)
+        if self._order is None or self._order[0] != epoch:
+            self._order = epoch, self._mix.epoch(epoch)
+        first = place * self._settings.batch
+        rows = self._order[1][first : first + self._settings.batch][self._mine]
+        return [(int(source), int(number)) for source, number in rows]
 
 
 class _Made(NamedTuple):

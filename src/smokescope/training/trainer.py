@@ -150,19 +150,24 @@ class Trainer:
             if watched:
                 optimisers.append(uncertainty_optimiser(model, s.optimiser))
         model.train()
-        parts = {"none": None, "encoder": model.encoder, "all": model}[s.freeze_batch_norm]
-        for part in parts.modules() if isinstance(parts, nn.Module) else ():
-            if isinstance(part, nn.modules.batchnorm._BatchNorm):
-                part.eval()
+        self._freeze_batch_norm()
         return Stage(0, self.turn, self.fabric.setup_module(module), optimisers)
 
     def _enter_second(self) -> Stage:
         assert isinstance(self.model, SmokeBVM)  # noqa: S101
         self.model.requires_grad_(False).eval()
         self.model.uncertainty.requires_grad_(True).train()
+        self._freeze_batch_norm()
         optimiser = uncertainty_optimiser(self.model, self.settings.optimiser)
         module = UncertaintyStep(self.model, self.settings.samples)
         return Stage(self.turn, self.steps, self.fabric.setup_module(module), [optimiser])
+
+    def _freeze_batch_norm(self) -> None:
+        frozen = {"none": nn.Identity(), "encoder": self.model.encoder, "all": self.model}
+        chosen = frozen[self.settings.freeze_batch_norm]
+        for part in chosen.modules() if isinstance(chosen, nn.Module) else ():
+            if isinstance(part, nn.modules.batchnorm._BatchNorm):
+                part.eval()
 
     def _take_average(self) -> None:
         if self.average is not None:

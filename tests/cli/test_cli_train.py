@@ -1,0 +1,68 @@
+"""`smokescope train` as a user meets it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from tests.training.small import CONFIG, make_data
+
+from smokescope.data.folds import Folds
+from smokescope.data.sets import PictureName
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "small.yaml"
+    file.write_text(CONFIG)
+    return file
+
+
+def make_folds(path: Path) -> Path:
+    first = [PictureName("pairs", "0"), PictureName("pairs", "1"), PictureName("negatives", "8")]
+    second = [PictureName("pairs", str(n)) for n in range(2, 8)]
+    second += [PictureName("negatives", str(n)) for n in (9, 10, 11)]
+    folds = Folds(0.2, 0, {"pairs": "pairs", "negatives": "negatives"}, [first, second])
+    path.write_bytes(folds.encode())
+    return path
+
+
+def test_from_pictures_to_a_report(run: Run, tmp_path: Path, config: Path) -> None:
+    data, out = make_data(tmp_path / "data"), tmp_path / "run"
+    folds = make_folds(tmp_path / "folds.json")
+    done = run("train", "--config", config, "--data", data, "--out", out, "--folds", folds, "--fold", 1)
+    assert done.returncode == 0, done.stderr
+    assert f"the model is {out / 'model.safetensors'}" in done.stdout
+    assert "on scenes kept apart: f_beta mean 0." in done.stdout
+    assert {p.name for p in out.iterdir()} == {
+        "settings.yaml", "inputs.yaml", "log.jsonl", "states", "samples", "tensorboard",
+        "figures.json", "model.safetensors", "report.html",
+    }  # fmt: skip
+    assert any((out / "samples").glob("*.png"))
+    assert any((out / "tensorboard").glob("events*"))
+    report = (out / "report.html").read_text()
+    assert str(tmp_path) not in report
+    assert json.loads((out / "figures.json").read_text())["validation"]["images"] == 2
+    # a finished run is measured again, and nothing more
+    again = run("train", "--out", out, "--resume")
+    assert again.returncode == 0, again.stderr
+
+
+def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path) -> None:
+    data = make_data(tmp_path / "data")
+    out = tmp_path / "run"
+    for arguments, complaint in (
+        (["--out", out], "--data DIR is missing"),
+        (["--out", out, "--data", data, "--config", "nothing"], "there is no configuration nothing"),
+        (["--out", out, "--data", data, "--config", config, "--set", "epoch=3"], "no setting epoch"),
+        (["--out", out, "--data", tmp_path / "none", "--config", config], "is not a folder"),
+        (["--out", out, "--resume"], "holds no run to resume"),
+        (["--out", out, "--data", data, "--config", config, "--encoder", tmp_path / "w"], "does not exist"),
+    ):
+        done = run("train", *arguments)
+        assert done.returncode == 2
+        assert complaint in done.stderr
+        assert "Traceback" not in done.stderr

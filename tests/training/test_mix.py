@@ -1,0 +1,47 @@
+"""The order of pictures: as often as their weight says, shuffled, and a function of the seed alone."""
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smokescope.training.mix import Mix
+
+
+def test_each_picture_is_seen_as_often_as_its_weight_says() -> None:
+    mix = Mix([10, 8, 4], [1, 0.25, 3], seed=0)
+    assert len(mix) == 10 + 2 + 12
+    seen = Counter(map(tuple, np.concatenate([mix.epoch(n) for n in range(4)]).tolist()))
+    assert {seen[0, i] for i in range(10)} == {4}
+    assert {seen[1, i] for i in range(8)} == {1}  # a quarter of them an epoch, and no one twice in four
+    assert {seen[2, i] for i in range(4)} == {12}
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.floats(0, 3)), min_size=1, max_size=4),
+    st.integers(0, 9),
+    st.integers(0, 5),
+)
+def test_any_mix_is_whole_and_repeatable(parts: list[tuple[int, float]], seed: int, epoch: int) -> None:
+    counts, weights = zip(*parts, strict=True)
+    order = Mix(counts, weights, seed).epoch(epoch)
+    np.testing.assert_array_equal(order, Mix(counts, weights, seed).epoch(epoch))
+    assert len(order) == sum(round(c * w) for c, w in parts)
+    for source, (count, weight) in enumerate(parts):
+        mine = order[order[:, 0] == source, 1]
+        assert len(mine) == round(count * weight)
+        times = Counter(mine.tolist())
+        assert all(0 <= number < count for number in times)
+        if times:  # whole passes but for the first and the last
+            assert max(times.values()) - min(times.get(i, 0) for i in range(count)) <= 2
+
+
+def test_orders_differ_between_epochs_seeds_and_sources() -> None:
+    mix = Mix([50, 50], [1, 1], seed=0)
+    first, second = mix.epoch(0), mix.epoch(1)
+    assert (first != second).any()
+    assert (first != Mix([50, 50], [1, 1], seed=1).epoch(0)).any()
+    assert (first[first[:, 0] == 0, 1] != first[first[:, 0] == 1, 1]).any()
+    places = np.flatnonzero(first[:, 0] == 0)
+    assert 30 < places.mean() < 70  # sources are mixed, not one after the other

@@ -1,0 +1,46 @@
+"""Several processes learn what one does."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tests.training.small import CONFIG, command, environment, make_data, succeed, weights
+
+from smokescope.training.run_folder import RunFolder
+
+
+@pytest.mark.parametrize("extra", [[], ["--set", "data=[{kind: rendered, folder: pairs, weight: 2}]"]])
+def test_two_processes_learn_what_one_does(tmp_path: Path, extra: list[str]) -> None:
+    """Batch norm is frozen, as each sees half a batch; all chance is keyed by sample."""
+    data = make_data(tmp_path / "data")
+    (tmp_path / "small.yaml").write_text(CONFIG + "freeze_batch_norm: all\n")
+    start = ["--config", tmp_path / "small.yaml", "--data", data, *extra]
+    one, two = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
+    succeed(command(*start, "--out", one.path))
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    succeed([*launcher, *command(*start, "--out", two.path)[2:]])
+    ours, theirs = weights(one), weights(two)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
+    first = [entry["losses"] for entry in one.history() if "losses" in entry]
+    second = [entry["losses"] for entry in two.history() if "losses" in entry]
+    assert len(first) == len(second) > 1
+    torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_that_cannot_be_shared_is_refused(tmp_path: Path) -> None:
+
+    data = make_data(tmp_path / "data")
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    arguments = command("--config", tmp_path / "small.yaml", "--data", data, "--out", tmp_path / "run")[2:]
+    done = subprocess.run(
+        [*launcher, *arguments, "--set", "batch=3"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode != 0
+    assert "a batch of 3 cannot be shared evenly by 2 processes" in done.stderr

@@ -1,0 +1,111 @@
+"""A run that was stopped goes on as if nothing had happened, wherever it was."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from tests.training.small import (
+    CONFIG,
+    Watcher,
+    command,
+    environment,
+    make_data,
+    run_training,
+    small_settings,
+    succeed,
+    weights,
+)
+
+from smokescope.errors import SmokescopeError
+from smokescope.training.observers import Progress
+from smokescope.training.run_folder import RunFolder
+
+
+class StopAt(Watcher):
+    """Sends this process a signal once a step was made."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__()
+        self.step = step
+
+    def progressed(self, progress: Progress) -> None:
+        super().progressed(progress)
+        if progress.step == self.step:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.parametrize("step", [1, 3, 6, 7])  # within an epoch, at its end, at the turn, in the last stage
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    monkeypatch.setattr("smokescope.training.trainer.LOG_EVERY", 1)
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    whole = run_training(settings, data, tmp_path / "whole")
+    with pytest.raises(SmokescopeError, match=f"stopped after {step + 1} of 8 steps: --resume goes on"):
+        run_training(settings, data, tmp_path / "parts", observer=StopAt(step))
+    parts = run_training(settings, data, tmp_path / "parts", resume=True)
+    torch.testing.assert_close(weights(parts), weights(whole), rtol=0, atol=0)
+    steps = [[e["losses"] for e in run.history() if "losses" in e] for run in (whole, parts)]
+    assert steps[0] == steps[1]
+    assert len(steps[0]) == 8
+
+
+def test_a_killed_run_can_always_be_resumed(tmp_path: Path) -> None:
+    """SIGKILL at many moments, most of them while a state is being written."""
+    data = make_data(tmp_path / "data")
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    start = command("--config", tmp_path / "small.yaml", "--data", data, "--out", tmp_path / "run")
+    slow = ["--set", "epochs=12", "--set", "uncertainty_steps=0"]
+    run, kills, complaints = RunFolder(tmp_path / "run"), 0, tmp_path / "complaints"
+    while kills < 3 and not run.model_file.exists():
+        begun = run.settings_file.exists()
+        arguments = command("--out", run.path, "--resume") if begun else [*start, *slow]
+        with complaints.open("w") as stream:
+            process = subprocess.Popen(arguments, env=environment(), stderr=stream)
+        known = set(run.states.steps())
+        while process.poll() is None:  # a temporary file is there while a state is being written
+            writing = any(run.states.folder.glob(".*.part")) if run.states.folder.exists() else False
+            if writing and set(run.states.steps()) - known:
+                process.kill()
+            time.sleep(0.0005)
+        assert process.wait() in (0, -signal.SIGKILL), complaints.read_text()
+        kills += process.returncode == -signal.SIGKILL
+    assert kills >= 2, "no process was caught writing"
+    if not run.model_file.exists():
+        succeed(command("--out", run.path, "--resume"))
+    assert not list(run.states.folder.glob(".*.part"))  # nothing is left of what was cut short
+    whole = tmp_path / "whole"
+    succeed([*command("--config", tmp_path / "small.yaml", "--data", data, "--out", whole), *slow])
+    torch.testing.assert_close(weights(run), weights(RunFolder(whole)), rtol=0, atol=0)
+
+
+def test_where_the_newest_state_is_damaged_the_one_before_serves(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    run = run_training(settings, data, tmp_path / "run")
+    first = weights(run)
+    newest = max(run.states.folder.glob("*.safetensors"))
+    newest.write_bytes(newest.read_bytes()[:1000])
+    torch.testing.assert_close(weights(run_training(settings, data, run.path, resume=True)), first)
+    for state in run.states.folder.glob("*.safetensors"):
+        state.write_bytes(b"nothing of ours")
+    with pytest.raises(SmokescopeError, match="no state of this run can be read"):
+        run_training(settings, data, run.path, resume=True)
+
+
+def test_two_states_are_kept(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path, "epochs=4")
+    run = run_training(settings, data, tmp_path / "run")
+    assert run.states.steps() == [12, 14]
+
+
+def test_a_run_is_not_overwritten_and_nothing_is_not_resumed(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    run_training(settings, data, tmp_path / "run")
+    with pytest.raises(SmokescopeError, match="holds a run already"):
+        run_training(settings, data, tmp_path / "run")
+    with pytest.raises(SmokescopeError, match="holds no run to resume"):
+        RunFolder(tmp_path / "none").settings()

@@ -1,0 +1,107 @@
+"""Configurations: those that come with smokescope are what they say, and mistakes are named."""
+
+from pathlib import Path
+
+import pytest
+from tests.training.small import CONFIG
+
+from smokescope.data.augment_colour import ColourSettings
+from smokescope.errors import SmokescopeError
+from smokescope.losses.objective import ObjectiveSettings
+from smokescope.models.settings import DEFAULT, PAPER, UNET
+from smokescope.training.plain import from_plain, to_plain, to_yaml
+from smokescope.training.settings import TrainingSettings, read_settings, shipped_configurations
+
+NAMES = {
+    "ablation-1-base", "ablation-2-transmission", "ablation-3-entropy", "ablation-4-calibrated",
+    "default", "paper", "scribble", "unet",
+}  # fmt: skip
+
+
+def test_the_shipped_configurations() -> None:
+    assert set(shipped_configurations()) == NAMES
+    for name in NAMES:
+        assert isinstance(read_settings(name), TrainingSettings)
+
+
+def test_paper_is_the_paper() -> None:
+    s = read_settings("paper")
+    assert s.model == PAPER
+    assert s.objective == ObjectiveSettings()
+    assert (s.objective.kl, s.objective.transmission, s.objective.calibrated_entropy) == (1.0, 0.3, 0.01)
+    assert (s.optimiser.learning_rate, s.optimiser.uncertainty_learning_rate) == (2.5e-5, 1.5e-5)
+    assert (s.optimiser.schedule, s.optimiser.step_epoch, s.optimiser.step_factor) == ("step", 40, 0.8)
+    assert (s.epochs, s.batch, s.size, s.samples, s.ema) == (50, 6, (480, 480), 8, 0.0)
+    assert s.augment.colour == ColourSettings.off()
+    assert [(source.kind, source.folder) for source in s.data] == [("pairs", "smoke5k/train")]
+
+
+def test_the_ablation_differs_in_nothing_but_its_losses() -> None:
+    rows = [read_settings(name) for name in sorted(NAMES) if name.startswith("ablation")]
+    weights = [(s.objective.transmission, s.objective.entropy, s.objective.calibrated_entropy) for s in rows]
+    assert weights == [(0, 0, 0), (0.3, 0, 0), (0.3, 0.01, 0), (0.3, 0, 0.01)]
+    assert rows[3] == read_settings("paper")
+    plain = [to_plain(s) for s in rows]
+    for settings in plain:
+        assert isinstance(settings, dict)
+        del settings["objective"]
+    assert plain[0] == plain[1] == plain[2] == plain[3]
+
+
+def test_default_and_its_peer() -> None:
+    assert read_settings("default").model == DEFAULT
+    assert read_settings("unet").model == UNET
+    scribble = read_settings("scribble")
+    assert [source.kind for source in scribble.data] == ["scribbles"]
+    assert scribble.objective.transmission > 0
+
+
+def test_settings_survive_their_file(tmp_path: Path) -> None:
+    for name in NAMES:
+        settings = read_settings(name)
+        (tmp_path / "again.yaml").write_bytes(to_yaml(settings))
+        assert read_settings(str(tmp_path / "again.yaml")) == settings
+
+
+def test_overrides_and_bases(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: paper\noptimiser: {clip: 2}\n")
+    settings = read_settings(str(tmp_path / "mine.yaml"), ["optimiser.learning_rate=1e-3", "size=[64, 96]"])
+    assert settings.optimiser.clip == 2.0
+    assert settings.optimiser.learning_rate == 1e-3  # which YAML alone takes for a text
+    assert settings.optimiser.step_epoch == 40
+    assert settings.size == (64, 96)
+
+
+@pytest.mark.parametrize(
+    ("override", "complaint"),
+    [
+        ("optimiser.momentum=1", "there is no setting optimiser.momentum: optimiser may hold learning_rate"),
+        ("epochs=many", "epochs must be a whole number, not 'many'"),
+        ("epochs=0", "epochs must be at least 1"),
+        ("epochs=true", "epochs must be a whole number"),
+        ("size=[1, 2, 3]", "size must have 2 values, not 3"),
+        ("precision=fp8", "precision must be 32-true or bf16-mixed"),
+        ("data=[]", "data must name at least one source"),
+        ("data=[{kind: pairs}]", "data\\[0\\]: .*folder"),
+        ("data=[{kind: scribbles, folder: a}]", "strokes names the folder"),
+        ("data=[{kind: films, folder: a}]", "data\\[0\\].kind must be pairs or"),
+        ("model.fusion=medium", "model.fusion must be fine or coarse"),
+        ("epochs", "epochs is not NAME=VALUE"),
+        ("epochs={", "is not YAML"),
+        ("epochs.more=1", "epochs is no group"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, override: str, complaint: str) -> None:
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    with pytest.raises(SmokescopeError, match=complaint):
+        read_settings(str(tmp_path / "small.yaml"), [override])
+
+
+def test_a_missing_configuration_is_told_with_those_there_are() -> None:
+    with pytest.raises(SmokescopeError, match=r"there is no configuration papers: .*default, paper"):
+        read_settings("papers")
+
+
+def test_plain_values_of_the_wrong_kind() -> None:
+    with pytest.raises(SmokescopeError, match="settings must be names and values"):
+        from_plain(TrainingSettings, [1, 2])

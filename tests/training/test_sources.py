@@ -1,0 +1,128 @@
+"""From lines of a mix to pictures: chosen by name, by kind and by scene."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from tests.training.small import make_data, small_settings
+
+from smokescope.data.folds import Folds
+from smokescope.data.sets import PictureName
+from smokescope.errors import SmokescopeError
+from smokescope.training.feed import Feed, prepare
+from smokescope.training.sources import Data, Split, load_data
+
+
+def load(tmp_path: Path, *overrides: str, split: Split | None = None) -> Data:
+    return load_data(small_settings(tmp_path, *overrides), tmp_path / "data", split)
+
+
+def names(data: Data, source: int = 0) -> list[str]:
+    pictures = data.training[source]
+    return [pictures.cache.pairs[number].name for number in pictures.numbers]
+
+
+def test_names_are_chosen_by_a_regular_expression(tmp_path: Path) -> None:
+    make_data(tmp_path / "data")
+    data = load(
+        tmp_path, "data=[{kind: pairs, folder: pairs, names: '[0-3]'}, {kind: rendered, folder: pairs}]"
+    )
+    assert names(data) == ["0", "1", "2", "3"]
+    assert len(names(data, 1)) == 8
+    assert data.training[0].cache is data.training[1].cache  # a folder is decoded once
+    with pytest.raises(SmokescopeError, match="no picture of pairs is left to train on as pairs"):
+        load(tmp_path, "data=[{kind: pairs, folder: pairs, names: 'x'}]")
+    with pytest.raises(SmokescopeError, match="is no regular expression"):
+        load(tmp_path, "data=[{kind: pairs, folder: pairs, names: '('}]")
+
+
+def test_a_fold_is_kept_from_training_and_validated_on(tmp_path: Path) -> None:
+    make_data(tmp_path / "data")
+    folds = Folds(
+        0.2,
+        0,
+        {"pairs": "pairs", "negatives": "negatives"},
+        [
+            [PictureName("pairs", "0"), PictureName("pairs", "7"), PictureName("negatives", "9")],
+            [
+                *(PictureName("pairs", str(n)) for n in range(1, 7)),
+                *(PictureName("negatives", str(n)) for n in (8, 10, 11)),
+            ],
+        ],
+    )
+    data = load(tmp_path, split=Split(folds, 1))
+    assert names(data) == ["1", "2", "3", "4", "5", "6"]
+    assert names(data, 1) == ["10", "11", "8"]
+    validated = [(v.kind, [v.cache.pairs[n].name for n in v.numbers]) for v in data.validation]
+    assert validated == [("pairs", ["0", "7"]), ("negatives", ["9"])]
+    only = load(tmp_path, "validation_names='[5-9]'", split=Split(folds, 1)).validation
+    assert [[v.cache.pairs[n].name for n in v.numbers] for v in only] == [["7"], ["9"]]
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("{kind: negatives, folder: pairs}", "pairs has masks"),
+        ("{kind: lookalikes, folder: pairs}", "pairs has masks"),
+        ("{kind: pairs, folder: negatives}", "negatives has no masks"),
+        ("{kind: pairs, folder: nowhere}", "nowhere is not a folder"),
+    ],
+)
+def test_folders_of_the_wrong_kind_are_refused(tmp_path: Path, source: str, complaint: str) -> None:
+    make_data(tmp_path / "data")
+    with pytest.raises(SmokescopeError, match=complaint):
+        load(tmp_path, f"data=[{source}]")
+
+
+def test_strokes_come_as_two_channels(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    (data / "strokes").mkdir()
+    for number in range(8):
+        scribble = np.zeros((36, 54), np.uint8)
+        scribble[4:8, 10:40], scribble[20:24, 10:40] = 1, 2
+        Image.fromarray(scribble).save(data / f"strokes/{number}.png")
+    line = "data=[{kind: scribbles, folder: pairs, strokes: strokes}]"
+    settings = small_settings(tmp_path, line, "augment.geometry.scale=[1.0, 1.0]")
+    feed = Feed(load_data(settings, data).training, settings, torch.device("cpu"))
+    examples = prepare(feed.collate(0), settings, torch.device("cpu"))
+    assert examples.masks.shape == (4, 2, 32, 48)
+    shares = (examples.masks > 0.5).float().mean((2, 3))
+    assert (shares[:, 0] > 0).all()  # crops keep some of the smoke that was drawn
+    assert (shares < 0.2).all()
+    (data / "strokes/3.png").unlink()
+    with pytest.raises(SmokescopeError, match=r"3\.png has no strokes"):
+        load_data(settings, data)
+
+
+def test_batches_are_the_same_alone_together_and_from_any_step(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    line = "data=[{kind: rendered, folder: pairs}, {kind: lookalikes, folder: negatives}]"
+    settings, device = small_settings(tmp_path, line), torch.device("cpu")
+    pictures = load_data(settings, data).training
+    feed = Feed(pictures, settings, device)
+    assert feed.steps == 3
+    stream = feed.batches(0)
+    batches = [next(stream) for _ in range(4)]
+    stream.close()
+    later = Feed(pictures, settings, device).batches(3)
+    torch.testing.assert_close(next(later)[0], batches[3][0], rtol=0, atol=0)
+    later.close()
+    halves = [prepare(Feed(pictures, settings, device, r, 2).collate(1), settings, device) for r in (0, 1)]
+    for whole, first, second in zip(batches[1], *halves, strict=True):
+        torch.testing.assert_close(whole, torch.cat((first, second)), rtol=1e-3, atol=0.02)
+    joined = prepare(feed.collate(0, 3), settings, device)
+    torch.testing.assert_close(joined.masks, torch.cat([b.masks for b in batches[:3]]), rtol=1e-3, atol=1e-3)
+    assert joined.keys.tolist() == [key for b in batches[:3] for key in b.keys.tolist()]
+    smoky = (torch.cat([b.masks for b in batches[:3]]).flatten(1).amax(1) > 0.5).sum()
+    assert smoky == 8  # smoke was rendered into all that ask for it, none into lookalikes
+
+
+def test_what_fails_while_collating_reaches_who_waits(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    settings = small_settings(tmp_path)
+    feed = Feed(load_data(settings, data).training, settings, torch.device("cpu"))
+    feed.collate = lambda step, steps=1: (_ for _ in ()).throw(MemoryError("no room"))  # type: ignore[method-assign]
+    with pytest.raises(MemoryError, match="no room"):
+        next(feed.batches(0))

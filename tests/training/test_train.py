@@ -1,0 +1,111 @@
+"""Whole runs: they learn, they end with a model that says what it is, and nothing of it is empty."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tests.training.small import MODEL, Watcher, make_data, run_training, small_settings
+
+from smokescope.chance import make_keys
+from smokescope.checkpoints.model import load_model
+from smokescope.losses.objective import ObjectiveSettings
+from smokescope.models.bvm import SmokeBVM
+from smokescope.models.unet import UNet
+from smokescope.training.feed import Examples
+from smokescope.training.latent import measure_latent
+from smokescope.training.step import GenerativeStep, UncertaintyStep
+
+
+def test_a_run_learns_and_says_what_it_is(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data", pairs=16, negatives=8)
+    settings = small_settings(tmp_path, "epochs=30", "optimiser.learning_rate=0.01", "uncertainty_steps=60")
+    watcher = Watcher()
+    run = run_training(settings, data, tmp_path / "run", observer=watcher, validate=True)
+    structure = [p.losses["structure"] for p in watcher.steps if "structure" in p.losses]
+    assert structure[-1] < 0.8 * structure[0]
+    follow = [p.losses["consistency"] for p in watcher.steps if "structure" not in p.losses]
+    assert follow[-1] < follow[0]
+    pipeline = load_model(run.model_file)
+    assert isinstance(pipeline.network, SmokeBVM)
+    assert pipeline.input == settings.input
+    figures = json.loads(run.figures_file.read_text())
+    assert figures["temperature"] == pipeline.temperature
+    assert figures["validation"]["images"] == 16
+    assert figures["validation"]["uncertainty"]["total_r"] is not None
+    assert sum(figures["reliability"]["top"]["count"]) == 16 * 36 * 54
+    assert set(figures["latent"]) == {"kl", "latent_share", "dropout_share"}
+    assert watcher.reports[-1]["f_beta"] == figures["validation"]["f_beta"]
+    assert str(data) not in run.model_file.read_bytes()[:20_000].decode(errors="replace")
+
+
+def test_the_peer_trains_in_the_same_engine(tmp_path: Path) -> None:
+    settings = small_settings(tmp_path, "model.architecture=unet", "model.unet_width=4")
+    run = run_training(settings, make_data(tmp_path / "data"), tmp_path / "run", validate=True)
+    assert isinstance(load_model(run.model_file).network, UNet)
+    assert run.states.steps() == [3, 6]  # no second stage: there is no uncertainty net
+
+
+def test_the_average_is_shipped(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    runs = [
+        run_training(
+            small_settings(tmp_path, "uncertainty_steps=0", f"ema={ema}"), data, tmp_path / f"run{ema}"
+        )
+        for ema in (0.0, 0.9)
+    ]
+    last = [run.states.read() for run in runs]
+    assert last[0] is not None
+    assert last[1] is not None
+    name = "decoder.head.weight"
+    torch.testing.assert_close(last[0].tensors[f"model.{name}"], last[1].tensors[f"model.{name}"])
+    shipped = [load_model(run.model_file).network.state_dict()[name] for run in runs]
+    torch.testing.assert_close(shipped[0], last[0].tensors[f"model.{name}"])
+    torch.testing.assert_close(shipped[1], last[1].tensors[f"average.{name}"])
+    assert (shipped[0] != shipped[1]).any()
+
+
+def examples(count: int = 2) -> Examples:
+    torch.manual_seed(0)
+    pictures = torch.rand(count, 3, 32, 48)
+    masks = (torch.rand(count, 1, 32, 48) > 0.7).float()
+    return Examples(pictures, masks, torch.rand(count, 1, 32, 48), make_keys(0, torch.arange(count)))
+
+
+def test_each_loss_reaches_its_own_network_only() -> None:
+    """One backward pass of the sum is two of its parts: the two optimisers share nothing."""
+    model = SmokeBVM(MODEL).train()
+    step = GenerativeStep(model, ObjectiveSettings(), samples=2)
+    losses = step(examples())
+    (losses["loss"] - losses["consistency"]).backward(retain_graph=True)
+    assert all(p.grad is None or not p.grad.any() for p in model.uncertainty.parameters())
+    assert model.decoder.head.weight.grad is not None
+    model.zero_grad(set_to_none=True)
+    losses["consistency"].backward()
+    assert model.decoder.head.weight.grad is None
+    assert any(p.grad is not None and p.grad.any() for p in model.uncertainty.parameters())
+
+
+def test_the_targets_are_drawn_in_mc_mode_and_leave_the_model_as_it_was() -> None:
+    model = SmokeBVM(MODEL).train()
+    model.encoder.bn1.eval()
+    before = {name: t.clone() for name, t in model.state_dict().items() if "uncertainty" not in name}
+    UncertaintyStep(model, samples=3)(examples())
+    after = model.state_dict()
+    torch.testing.assert_close({name: after[name] for name in before}, before, rtol=0, atol=0)
+    assert model.training
+    assert not model.encoder.bn1.training
+
+
+def test_latent_figures_tell_an_unused_z_from_a_used_one() -> None:
+    torch.manual_seed(0)
+    model = SmokeBVM(MODEL).eval()
+    pictures = torch.rand(2, 3, 32, 48)
+    model.decoder.reduce_latent.inject.weight.data[:, -2:] *= 30
+    used = measure_latent(model, pictures)
+    model.decoder.reduce_latent.inject.weight.data[:, -2:] = 0
+    unused = measure_latent(model, pictures)
+    assert used["latent_share"] > 0.2
+    assert unused["latent_share"] == pytest.approx(0, abs=1e-9)
+    assert unused["dropout_share"] == pytest.approx(1, abs=1e-6)
+    assert used["kl"] > 0

@@ -1,0 +1,88 @@
+"""What goes wrong in a long run ends in a sentence, with the last good state kept."""
+
+import errno
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from tests.training.small import Watcher, make_data, run_training, small_settings, weights
+
+from smokescope.errors import SmokescopeError
+from smokescope.training.observers import Progress
+from smokescope.training.run_folder import RunFolder
+
+
+def test_a_loss_that_is_no_number_stops_the_run_before_it_is_saved(tmp_path: Path) -> None:
+    # the warm-up lets an epoch pass before rates are large enough to do harm
+    overrides = ("optimiser.learning_rate=1e30", "optimiser.clip=0", "optimiser.warmup=0.9", "epochs=4")
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path, *overrides)
+    with pytest.raises(SmokescopeError, match=r"stopped being a number by step .*a lower learning rate"):
+        run_training(settings, data, tmp_path / "run")
+    state = RunFolder(tmp_path / "run").states.read()
+    assert state is None or all(tensor.isfinite().all() for tensor in state.tensors.values())
+    assert not (tmp_path / "run/model.safetensors").exists()
+
+
+class FullDiskAt(Watcher):
+    def __init__(self, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.step, self.monkeypatch = step, monkeypatch
+
+    def progressed(self, progress: Progress) -> None:
+        if progress.step == self.step:
+
+            def full(path: Path, data: bytes) -> None:
+                path.write_bytes(data[: len(data) // 2])
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+            self.monkeypatch.setattr("smokescope.data.files._write_through", full)
+
+
+def test_a_full_disk_keeps_the_last_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    whole = run_training(settings, data, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr("smokescope.training.trainer.LOG_EVERY", 1)
+        with pytest.raises(SmokescopeError, match="cannot be written: no space left on device"):
+            run_training(settings, data, tmp_path / "run", observer=FullDiskAt(4, patch))
+    run = RunFolder(tmp_path / "run")
+    assert run.states.steps() == [3]
+    assert not list(run.states.folder.glob(".*"))
+    torch.testing.assert_close(
+        weights(run_training(settings, data, run.path, resume=True)), weights(whole), rtol=0, atol=0
+    )
+
+
+class LoseData(Watcher):
+    def __init__(self, data: Path) -> None:
+        super().__init__()
+        self.data = data
+
+    def progressed(self, progress: Progress) -> None:
+        shutil.rmtree(self.data, ignore_errors=True)
+
+
+def test_files_that_vanish_meanwhile_are_not_missed(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    whole = run_training(settings, data, tmp_path / "whole")
+    run = run_training(settings, data, tmp_path / "run", observer=LoseData(data))
+    assert not data.exists()
+    torch.testing.assert_close(weights(run), weights(whole), rtol=0, atol=0)
+
+
+def test_missing_files_are_named_before_anything_is_written(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    (data / "pairs/gt/3.png").unlink()
+    (data / "pairs/img/5.png").write_bytes(b"no picture")
+    with pytest.raises(SmokescopeError) as caught:
+        run_training(settings, data, tmp_path / "run")
+    told = " ".join(map(str, [caught.value, *caught.value.details]))
+    assert "3.png has no mask" in told
+    assert "5.png" in told
+
+
+def test_a_batch_larger_than_the_data_is_refused(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    with pytest.raises(SmokescopeError, match="an epoch of 12 pictures does not fill a batch of 64"):
+        run_training(small_settings(tmp_path, "batch=64"), data, tmp_path / "run")
