@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from smokescope.inference.segmenter import Segmenter
+    from smokescope.inference.tiling import Tiles
 
 __version__ = "0.1.0.dev0"
 
 
-def load(model: str | os.PathLike[str] | None = None, device: str = "auto") -> "Segmenter":
+def load(
+    model: str | os.PathLike[str] | None = None, device: str = "auto", tiles: "Tiles" = "auto"
+) -> "Segmenter":
     """Load a model, ready to use: `load()(picture)` is a `smokescope.inference.Prediction`.
 
     Args:
         model: A model file of smokescope's; by default the one that comes with it.
         device: Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps.
+        tiles: Whether large pictures are also looked at in parts: auto, never or always.
 
     Raises:
         smokescope.errors.SmokescopeError: The file cannot be read or is something else, or there is no such
@@ -30,4 +34,4 @@ def load(model: str | os.PathLike[str] | None = None, device: str = "auto") -> "
         segmenter,  # here: torch takes seconds, and `import smokescope` should not
     )
 
-    return segmenter.load(model, device)
+    return segmenter.load(model, device, tiles)

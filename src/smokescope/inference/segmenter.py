@@ -22,6 +22,7 @@ from smokescope.data.pictures import picture_from_bytes, picture_from_image, rea
 from smokescope.errors import SmokescopeError
 from smokescope.inference.devices import choose_device
 from smokescope.inference.prediction import Prediction
+from smokescope.inference.tiling import Tiles, predict_tiled, wants_tiles
 from smokescope.models.pipeline import Pipeline
 from smokescope.uncertainty import Decomposition
 
@@ -32,18 +33,22 @@ BATCH = 8
 BATCH_PIXELS = 16_000_000  # of one batch's pictures together: a few large ones would fill a memory
 
 
-def load(model: str | os.PathLike[str] | None = None, device: str = "auto") -> "Segmenter":
+def load(
+    model: str | os.PathLike[str] | None = None, device: str = "auto", tiles: Tiles = "auto"
+) -> "Segmenter":
     """Load a model, ready to use.
 
     Args:
         model: A model file of smokescope's; by default the one that comes with it.
         device: Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps.
+        tiles: Whether large pictures are also looked at in parts: auto, never or always.
 
     Raises:
         SmokescopeError: The file cannot be read or is something else, or there is no such device.
     """
     where = choose_device(device)  # first: a model takes longer to read
-    return Segmenter(load_embedded() if model is None else load_model(Path(model)), str(where))
+    pipeline = load_embedded() if model is None else load_model(Path(model))
+    return Segmenter(pipeline, str(where), tiles=tiles)
 
 
 class Segmenter:
@@ -53,12 +58,16 @@ class Segmenter:
         pipeline: The model; it is moved to the device and put into eval mode.
         device: Where to compute, as for `load`.
         bf16: On CUDA, run the network in bfloat16: faster, and a little less exact.
+        tiles: As for `load`.
     """
 
-    def __init__(self, pipeline: Pipeline, device: str = "auto", *, bf16: bool = False) -> None:
+    def __init__(
+        self, pipeline: Pipeline, device: str = "auto", *, bf16: bool = False, tiles: Tiles = "auto"
+    ) -> None:
         self.device = choose_device(device)
         self.pipeline = pipeline.to(self.device).eval()
         self.bf16 = bf16 and self.device.type == "cuda"
+        self.tiles = tiles
 
     def __call__(self, picture: Picture) -> Prediction:
         """Predict one picture.
@@ -89,9 +98,12 @@ class Segmenter:
 
     def maps(self, pictures: Sequence[NDArray[np.uint8]]) -> Decomposition:
         """Predict pictures H x W x 3 of one size at once: maps [N, 1, H, W] on the segmenter's device."""
-        with torch.inference_mode(), self._precision():
-            maps: Decomposition = self.pipeline(self._batch(pictures))
-        return maps
+        batch = self._batch(pictures)
+        settings, (height, width) = self.pipeline.input, batch.shape[-2:]
+        if not wants_tiles(self.tiles, height, width, settings):
+            return self._plain(batch)
+        tiled = [predict_tiled(self._plain, picture, settings) for picture in batch]
+        return Decomposition(*map(torch.cat, zip(*tiled, strict=True)))
 
     def sample(
         self, pictures: Sequence[NDArray[np.uint8]], count: int, keys: Tensor | None = None
@@ -109,6 +121,11 @@ class Segmenter:
         keys = None if keys is None else keys.to(self.device)
         with torch.inference_mode(), self._precision():
             return self.pipeline.sample(self._batch(pictures), count, keys)
+
+    def _plain(self, batch: Tensor) -> Decomposition:
+        with torch.inference_mode(), self._precision():
+            maps: Decomposition = self.pipeline(batch)
+        return maps
 
     def _batch(self, pictures: Sequence[NDArray[np.uint8]]) -> Tensor:
         batch = torch.from_numpy(np.stack(pictures)).to(self.device)

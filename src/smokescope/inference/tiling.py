@@ -1,0 +1,128 @@
+"""Small smoke in a large picture: overlapping tiles see the detail, a pass over all of it the context.
+
+Each pixel is seen by the whole pass and by up to four tiles, with weights that sum to 1 and fade to nothing
+at a tile's edge, so there are no seams. These views are taken as an ensemble, as Monte Carlo samples are:
+
+    probability  p = sum of w p_v: a mean, which one overconfident view cannot veto as it could with logits
+    aleatoric    sum of w U_a,v
+    epistemic    sum of w U_e,v + H(p) - sum of w H(p_v): views that disagree are doubt of the model
+
+The last term is at or above 0 by Jensen's inequality, and 0 where all views agree.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from smokescope.models.pipeline import InputSettings, network_size
+from smokescope.uncertainty import LN2, Decomposition
+
+Tiles = Literal["auto", "never", "always"]
+"""Cut a picture into tiles: if it is large, never, or whenever it is larger than one tile."""
+
+SHRINK = 2.0  # the most that a side is shrunk for the network: what a tile shows, and when "auto" begins
+OVERLAP = 0.25  # of a tile's side
+SPARED = 0.25  # of a tile, which is no reason for one more: 1920 x 1080 is two tiles and not four
+WHOLE = 0.25  # weight of the whole pass; measured by benchmarks/tiling.py
+BATCH = 4  # tiles at once
+
+Predict = Callable[[Tensor], Decomposition]
+
+
+class Axis(NamedTuple):
+    """Tiles along one side of a picture."""
+
+    starts: Sequence[int]
+    length: int
+    """Of each tile."""
+    weights: Tensor
+    """[tiles, length], float32; at each pixel the tiles' weights sum to 1."""
+
+
+def wants_tiles(tiles: Tiles, height: int, width: int, settings: InputSettings) -> bool:
+    """Whether a picture is to be cut: by its size, or as asked for."""
+    if tiles != "auto":
+        return tiles == "always"
+    seen_height, seen_width = network_size(height, width, settings)
+    return math.sqrt(height * width / (seen_height * seen_width)) > SHRINK
+
+
+def predict_tiled(
+    predict: Predict, picture: Tensor, settings: InputSettings, whole: float = WHOLE
+) -> Decomposition:
+    """Predict a picture whole and in tiles.
+
+    Memory is that of the whole pass, of one batch of tiles, and of four maps.
+
+    Args:
+        predict: The plain pass: pictures [N, 3, h, w] to maps [N, 1, h, w].
+        picture: [3, H, W].
+        settings: Of the model, which say how large a tile is.
+        whole: Weight of the whole pass, in [0, 1].
+
+    Returns:
+        Maps [1, 1, H, W]; those of the plain pass if one tile covers all.
+    """
+    height, width = picture.shape[-2:]
+    rows = split(height, round(SHRINK * settings.height))
+    columns = split(width, round(SHRINK * settings.width))
+    context = predict(picture[None])
+    places = [(row, column) for row in range(len(rows.starts)) for column in range(len(columns.starts))]
+    if len(places) == 1:
+        return context
+    sums = whole * _as_view(context)[0]
+    windows = (1 - whole) * rows.weights.to(sums).unsqueeze(2), columns.weights.to(sums).unsqueeze(1)
+    for first in range(0, len(places), BATCH):
+        batch = places[first : first + BATCH]
+        corners = [(rows.starts[row], columns.starts[column]) for row, column in batch]
+        cuts = [picture[:, y : y + rows.length, x : x + columns.length] for y, x in corners]
+        views = _as_view(predict(torch.stack(cuts)))
+        for view, (row, column), (y, x) in zip(views, batch, corners, strict=True):
+            window = windows[0][row] * windows[1][column]
+            sums[:, y : y + rows.length, x : x + columns.length] += window * view
+    return _decomposed(sums)
+
+
+def split(side: int, tile: int) -> Axis:
+    """Place tiles evenly along a side, from border to border.
+
+    Args:
+        side: Of the picture.
+        tile: The length that tiles should have. They are as many as it takes for that, give or take a
+            quarter of one, and then all of the length with which they just cover the side.
+    """
+    overlap = OVERLAP * tile
+    count = max(1, math.ceil((side - overlap) / (tile - overlap) - SPARED))
+    length = math.ceil(side / (count - (count - 1) * OVERLAP))
+    starts = [round(i * (side - length) / max(1, count - 1)) for i in range(count)]
+    hill = torch.sin(math.pi * (torch.arange(length, dtype=torch.float64) + 0.5) / length).square()
+    hills = hill.repeat(count, 1)
+    middle = length // 2
+    hills[0, :middle] = hills[-1, middle:] = 1  # it fades towards other tiles, and there is none beyond
+    total = torch.zeros(side, dtype=torch.float64)
+    for start, own in zip(starts, hills, strict=True):
+        total[start : start + length] += own
+    weights = [own / total[start : start + length] for start, own in zip(starts, hills, strict=True)]
+    return Axis(starts, length, torch.stack(weights).float())
+
+
+def _as_view(maps: Decomposition) -> Tensor:
+    """What is averaged over views: [N, 4, h, w]."""
+    probability = maps.probability.float()
+    return torch.cat([probability, _entropy(probability), maps.aleatoric, maps.epistemic], 1)
+
+
+def _decomposed(sums: Tensor) -> Decomposition:
+    probability, entropy, aleatoric, epistemic = sums.unsqueeze(1).unsqueeze(1).unbind(0)
+    probability = probability.clamp(0, 1)  # weights sum to 1 but for rounding
+    disagreement = (_entropy(probability) - entropy).clamp(min=0)
+    total = (aleatoric + epistemic + disagreement).clamp(max=LN2)
+    return Decomposition(probability, total, aleatoric, (total - aleatoric).clamp(min=0))
+
+
+def _entropy(probability: Tensor) -> Tensor:
+    entropy: Tensor = torch.special.entr(probability) + torch.special.entr(1 - probability)
+    return entropy
