@@ -14,7 +14,7 @@ from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.inference_net import LOG_VARIANCE_BOUND, InferenceNet, Posterior
 from smokescope.models.resnet import Encoder, ResNet
 from smokescope.models.uncertainty_net import UncertaintyNet
-from smokescope.uncertainty import LN2
+from smokescope.uncertainty import LN2, binary_entropy
 from tests.models.base import ModelTester
 
 
@@ -131,6 +131,17 @@ class TestUncertaintyNet(ModelTester):
         assert isinstance(model, UncertaintyNet)
         for decoder in (model.total, model.aleatoric):
             assert isinstance(list(decoder.children())[-1], nn.Conv2d)
+
+
+class TestUncertaintyNetFromEntropy(TestUncertaintyNet):
+    def build(self) -> nn.Module:
+        return UncertaintyNet(width=4, base="entropy")
+
+    def test_untrained_it_gives_the_entropy_of_the_prediction(self, model: nn.Module) -> None:
+        logits = torch.linspace(-7, 7, 32 * 32).view(1, 1, 32, 32)
+        total, aleatoric = model.eval()(torch.randn(1, 3, 32, 32), torch.sigmoid(logits))
+        torch.testing.assert_close(total, binary_entropy(logits), atol=1e-4, rtol=1e-3)
+        assert (aleatoric > 0.5 * total).all()
 
 
 class TestRCAB(ModelTester):

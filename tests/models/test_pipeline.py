@@ -27,10 +27,10 @@ ASPECT = InputSettings(height=64, width=96, fit="aspect")
 class Echo(nn.Module):
     """Answers with the picture's own channels: red as logits, a share of the others as uncertainties."""
 
-    def forward(self, pictures: Tensor) -> Output:
+    def forward(self, pictures: Tensor, temperature: float) -> Output:
         self.seen = pictures
         red, green, blue = pictures.split(1, 1)
-        return Output(10 * red - 5, LN2 * green, LN2 * green * blue)
+        return Output((10 * red - 5) / temperature, LN2 * green, LN2 * green * blue)
 
 
 def echo(input: InputSettings, temperature: float = 1.0) -> tuple[Pipeline, Echo]:

@@ -31,15 +31,18 @@ def test_cosine_schedule_with_warm_up() -> None:
 
 
 def test_average_follows_weights_and_statistics() -> None:
-    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    norm = nn.BatchNorm1d(2)
+    model = nn.Sequential(nn.Linear(2, 2), norm)
     average = Average(model, decay=0.75)
     history = [{k: v.clone() for k, v in model.state_dict().items()}]
     for step in range(60):
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(1.0)
-        model[1].running_mean += 2
-        model[1].num_batches_tracked += 1
+        assert norm.running_mean is not None
+        assert norm.num_batches_tracked is not None
+        norm.running_mean += 2
+        norm.num_batches_tracked += 1
         average.update(model, step)
         history.append({k: v.clone() for k, v in model.state_dict().items()})
     expected = history[0]["0.weight"]
@@ -48,7 +51,8 @@ def test_average_follows_weights_and_statistics() -> None:
         expected = decay * expected + (1 - decay) * state["0.weight"]
     torch.testing.assert_close(average.tensors["0.weight"], expected)
     # far on, the average trails a steady climb by decay / (1 - decay) steps
-    behind = model[1].running_mean - average.tensors["1.running_mean"]
+    assert norm.running_mean is not None
+    behind = norm.running_mean - average.tensors["1.running_mean"]
     torch.testing.assert_close(behind, torch.full((2,), 2 * 3.0), rtol=1e-3, atol=1e-3)
     assert average.tensors["1.num_batches_tracked"] == 60
     average.put_into(model)

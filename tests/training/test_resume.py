@@ -44,14 +44,15 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(
 ) -> None:
     monkeypatch.setattr("smokescope.training.trainer.LOG_EVERY", 1)
     data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
-    whole = run_training(settings, data, tmp_path / "whole")
+    whole = run_training(settings, data, tmp_path / "whole", validate=True)
     with pytest.raises(SmokescopeError, match=f"stopped after {step + 1} of 8 steps: --resume goes on"):
-        run_training(settings, data, tmp_path / "parts", observer=StopAt(step))
-    parts = run_training(settings, data, tmp_path / "parts", resume=True)
+        run_training(settings, data, tmp_path / "parts", observer=StopAt(step), validate=True)
+    parts = run_training(settings, data, tmp_path / "parts", resume=True, validate=True)
     torch.testing.assert_close(weights(parts), weights(whole), rtol=0, atol=0)
     steps = [[e["losses"] for e in run.history() if "losses" in e] for run in (whole, parts)]
     assert steps[0] == steps[1]
     assert len(steps[0]) == 8
+    assert parts.figures_file.read_bytes() == whole.figures_file.read_bytes()
 
 
 def test_a_killed_run_can_always_be_resumed(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from smokescope.chance import make_keys
 from smokescope.checkpoints.model import load_model
 from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.bvm import SmokeBVM
+from smokescope.models.resnet import ResNet
 from smokescope.models.unet import UNet
 from smokescope.training.feed import Examples
 from smokescope.training.latent import measure_latent
@@ -88,9 +89,10 @@ def test_each_loss_reaches_its_own_network_only() -> None:
 
 def test_the_targets_are_drawn_in_mc_mode_and_leave_the_model_as_it_was() -> None:
     model = SmokeBVM(MODEL).train()
+    assert isinstance(model.encoder, ResNet)
     model.encoder.bn1.eval()
     before = {name: t.clone() for name, t in model.state_dict().items() if "uncertainty" not in name}
-    UncertaintyStep(model, samples=3)(examples())
+    UncertaintyStep(model, samples=3, temperature=2.0)(examples())
     after = model.state_dict()
     torch.testing.assert_close({name: after[name] for name in before}, before, rtol=0, atol=0)
     assert model.training

@@ -82,7 +82,7 @@ class SmokeBVM(nn.Module):
             growth=s.aspp_growth,
             fusion=s.fusion,
         )
-        self.uncertainty = UncertaintyNet(s.uncertainty_width)
+        self.uncertainty = UncertaintyNet(s.uncertainty_width, s.uncertainty_base)
 
     def encode(self, pictures: Tensor) -> Encoding:
         """Run all that is deterministic: encoder, reductions, inference net."""
@@ -95,20 +95,21 @@ class SmokeBVM(nn.Module):
         logits = self.decoder(encoding.shared, z, keys)
         return functional.interpolate(logits, encoding.size, mode="bilinear", align_corners=False)
 
-    def forward(self, pictures: Tensor) -> Output:
+    def forward(self, pictures: Tensor, temperature: float = 1.0) -> Output:
         """Predict without sampling: z at its mean, no dropout, uncertainties by the uncertainty net.
 
         Args:
             pictures: RGB in [0, 1], [N, 3, H, W].
+            temperature: that logits are divided by, before the uncertainty net sees what comes of it.
         """
         encoding = self.encode(pictures)
-        logits = self.decode(encoding, encoding.posterior.mean, keys=None)
+        logits = self.decode(encoding, encoding.posterior.mean, keys=None) / temperature
         total, aleatoric = self.estimate_uncertainty(pictures, logits)
         return Output(logits, total, aleatoric)
 
     def estimate_uncertainty(self, pictures: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Total and aleatoric uncertainty by the uncertainty net, of the deterministic pass's logits."""
-        total, aleatoric = self.uncertainty(self.normalise(pictures), torch.sigmoid(logits))
+        total, aleatoric = self.uncertainty(self.normalise(pictures), torch.sigmoid(at_least_float32(logits)))
         return total, aleatoric
 
     def draw(self, encoding: Encoding, keys: Tensor) -> Tensor:

@@ -120,13 +120,12 @@ class Pipeline(nn.Module):
             pictures: RGB [N, 3, H, W], uint8, or floating point in [0, 1].
 
         Returns:
-            Maps [N, 1, H, W]: the probability at the temperature; uncertainties in nats as the network
-            gives them.
+            Maps [N, 1, H, W], all at the temperature; uncertainties in nats.
         """
-        output = self.network(self.prepare(pictures))
+        output = self.network(self.prepare(pictures), self.temperature)
         maps = (output.logits, output.total, output.aleatoric)
         logits, total, aleatoric = _resize_together(maps, pictures)
-        return _decomposition(torch.sigmoid(logits / self.temperature), total, aleatoric)
+        return _decomposition(torch.sigmoid(logits), total, aleatoric)
 
     def prepare(self, pictures: Tensor) -> Tensor:
         """Pictures as the network sees them: floating point in [0, 1], of the network's size."""

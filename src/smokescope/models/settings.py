@@ -6,6 +6,7 @@ from typing import Literal, Self, get_args, get_origin, get_type_hints
 from smokescope.models.decoder import Fusion, Injection
 from smokescope.models.dropout import DropoutUnit
 from smokescope.models.resnet import Stride
+from smokescope.models.uncertainty_net import Base
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -58,6 +59,7 @@ class ModelSettings(PlainSettings):
         aspp_growth: channels that each of them adds.
         fusion: at whose size features meet: "fine" f1's, the paper's; "coarse" f2's, a quarter of the cost.
         uncertainty_width: channels of the uncertainty net's first convolution.
+        uncertainty_base: what that net corrects: "nothing", or the "entropy" of the prediction.
         unet_width: channels of the U-Net's finest level; each level below has twice as many.
         mean: of each colour, subtracted from pictures in [0, 1].
         std: of each colour, by which the difference is divided.
@@ -77,11 +79,12 @@ class ModelSettings(PlainSettings):
     aspp_growth: int = 32
     fusion: Fusion = "fine"
     uncertainty_width: int = 16
+    uncertainty_base: Base = "nothing"
     unet_width: int = 32
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
 
 
 PAPER = ModelSettings()
-DEFAULT = ModelSettings(injection="light", inference_width=16, fusion="coarse")
+DEFAULT = ModelSettings(injection="light", inference_width=16, fusion="coarse", uncertainty_base="entropy")
 UNET = ModelSettings(architecture="unet")

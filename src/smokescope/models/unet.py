@@ -45,11 +45,12 @@ class UNet(nn.Module):
         )
         self.head = nn.Conv2d(widths[-1], 1, 1)
 
-    def forward(self, pictures: Tensor) -> Output:
+    def forward(self, pictures: Tensor, temperature: float = 1.0) -> Output:
         """Predict.
 
         Args:
             pictures: RGB in [0, 1], [N, 3, H, W].
+            temperature: that logits are divided by.
 
         Returns:
             Logits, and their entropy in nats as both total and aleatoric uncertainty.
@@ -60,7 +61,9 @@ class UNet(nn.Module):
             x = functional.interpolate(x, skip.shape[-2:], mode="bilinear", align_corners=False)
             x = level(torch.cat((x, skip), 1))
         size = pictures.shape[-2:]
-        logits = functional.interpolate(self.head(x), size, mode="bilinear", align_corners=False)
+        logits = (
+            functional.interpolate(self.head(x), size, mode="bilinear", align_corners=False) / temperature
+        )
         entropy = binary_entropy(logits)
         return Output(logits, entropy, entropy)
 

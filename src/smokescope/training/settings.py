@@ -90,6 +90,7 @@ class TrainingSettings:
         side: Longest side at which pictures are kept in memory.
         samples: B, predictions of the decoder that make the uncertainty net's targets.
         uncertainty_steps: Steps at the end that fit the uncertainty net alone, to the averaged model.
+        temperature: Of the model, where no pictures are kept from training to fit it on.
         kl_warmup: Share of the run over which the weight of the KL divergence rises from 0.
         ema: Decay of the average of weights that is validated and shipped; 0 takes the last weights.
         freeze_batch_norm: Whose statistics stay: those that the encoder's weights came with, or all.
@@ -114,6 +115,7 @@ class TrainingSettings:
     side: int = 640
     samples: int = 8
     uncertainty_steps: int = 0
+    temperature: float = 1.0
     kl_warmup: float = 0.0
     ema: float = 0.0
     freeze_batch_norm: Literal["none", "encoder", "all"] = "none"

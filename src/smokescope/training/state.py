@@ -4,8 +4,8 @@ Nothing else is needed to go on exactly: rates, orders and chance are functions 
 states are kept; where the newest is damaged (a dying disk), the one before it still serves.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,18 +28,31 @@ class State:
     step: int
     tensors: Mapping[str, Tensor]
 
-    def restore(self, model: nn.Module, average: Average | None, optimisers: Sequence[Optimizer]) -> None:
-        """Put it back.
+    def restore_model(self, model: nn.Module, average: Average | None) -> None:
+        """Put weights back, and their average.
 
         Raises:
-            SmokescopeError: It is another run's.
+            SmokescopeError: They are another run's.
         """
-        try:
+        with self._fitting():
             model.load_state_dict(self._below("model"))
             if average is not None:
                 average.load(self._below("average"))
+
+    def restore_optimisers(self, optimisers: Sequence[Optimizer], model: nn.Module) -> None:
+        """Put the optimisers' moments back.
+
+        Raises:
+            SmokescopeError: They are another run's.
+        """
+        with self._fitting():
             for number, optimiser in enumerate(optimisers):
                 _restore(optimiser, self._below(f"optimiser.{number}"), _names(model))
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        try:
+            yield
         except (KeyError, RuntimeError, ValueError) as error:
             raise SmokescopeError(f"the state after step {self.step} is not of this run: {error}") from error
 

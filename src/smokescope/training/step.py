@@ -58,15 +58,16 @@ class GenerativeStep(nn.Module):
 
 
 class UncertaintyStep(nn.Module):
-    """Eq. 6 alone, for a model that is not trained any more."""
+    """Eq. 6 alone, for a model that is not trained any more, at the temperature it is used at."""
 
-    def __init__(self, model: SmokeBVM, samples: int) -> None:
+    def __init__(self, model: SmokeBVM, samples: int, temperature: float) -> None:
         super().__init__()
-        self.model, self.samples = model, samples
+        self.model, self.samples, self.temperature = model, samples, temperature
 
     def forward(self, examples: Examples, kl_factor: float = 1.0) -> Losses:
         """Losses of a batch."""
-        _, consistency = follow_samples(self.model, examples.pictures, examples.keys, self.samples)
+        pictures, keys = examples.pictures, examples.keys
+        _, consistency = follow_samples(self.model, pictures, keys, self.samples, self.temperature)
         return {"loss": consistency, "consistency": consistency}
 
 
@@ -84,14 +85,16 @@ class PlainStep(nn.Module):
         return {"loss": loss, "structure": loss}
 
 
-def follow_samples(model: SmokeBVM, pictures: Tensor, keys: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+def follow_samples(
+    model: SmokeBVM, pictures: Tensor, keys: Tensor, samples: int, temperature: float = 1.0
+) -> tuple[Tensor, Tensor]:
     """The uncertainty net's total, and how far its maps are from those of sampling (Eq. 6).
 
     The samples are drawn in MC mode, on features that are computed once for all of them.
     """
     with torch.no_grad(), evaluating(model):
         encoding = model.encode(pictures)
-        certain = model.decode(encoding, encoding.posterior.mean, None)
-        sampled = decompose(model.sample_blocks(encoding, keys, samples))
+        certain = model.decode(encoding, encoding.posterior.mean, None) / temperature
+        sampled = decompose(logits / temperature for logits in model.sample_blocks(encoding, keys, samples))
     total, aleatoric = model.estimate_uncertainty(pictures, certain)
     return total, consistency_loss(total, aleatoric, sampled.total, sampled.aleatoric)

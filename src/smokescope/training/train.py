@@ -21,7 +21,6 @@ from smokescope.training.observers import Observer
 from smokescope.training.run_folder import RunFolder
 from smokescope.training.settings import TrainingSettings
 from smokescope.training.sources import Data
-from smokescope.training.temperature import fit_temperature
 from smokescope.training.trainer import Trainer
 from smokescope.training.validation import Validation, validate
 
@@ -59,8 +58,6 @@ def train(
     pipeline, found = trainer.pipeline(), None
     figures: dict[str, object] = {}
     if any(each.numbers for each in data.validation):
-        first = validate(pipeline, data.validation, fabric)
-        pipeline.temperature = fit_temperature(first.logits)
         samples = settings.validation_samples if isinstance(model, SmokeBVM) else 0
         found = validate(pipeline, data.validation, fabric, samples)
         figures = {

@@ -30,6 +30,7 @@ from smokescope.training.settings import TrainingSettings
 from smokescope.training.sources import Data
 from smokescope.training.step import GenerativeStep, Losses, PlainStep, UncertaintyStep
 from smokescope.training.stopping import Stop
+from smokescope.training.temperature import fit_temperature
 from smokescope.training.validation import validate
 
 LOG_EVERY = 20  # steps; to read a loss, the CPU waits for the device
@@ -89,6 +90,7 @@ class Trainer:
         if settings.compile and fabric.device.type == "cuda":
             for part in self.model.children():
                 part.compile(dynamic=False)
+        self.temperature = settings.temperature
         self._spoilt = torch.zeros((), device=fabric.device)  # losses and gradients that were not finite
 
     def fit(self, resume: bool = False) -> None:
@@ -99,9 +101,11 @@ class Trainer:
         """
         state = self.run.states.read() if resume else None
         step = state.step if state else 0
+        if state:
+            state.restore_model(self.model, self.average)
         stage = self._enter_first() if step <= self.turn else self._enter_second()
         if state:
-            state.restore(self.model, self.average, stage.optimisers)
+            state.restore_optimisers(stage.optimisers, self.model)
         if self.fabric.is_global_zero:
             self.run.forget_after(step)
         batches = self.feed.batches(step)
@@ -129,11 +133,13 @@ class Trainer:
                 batches.close()
         if self.steps == self.turn:
             self._take_average()
+            self.model.eval()
+            self._fit_temperature()
         self.model.eval()
 
     def pipeline(self, model: SmokeModel | None = None) -> Pipeline:
         """The model as it is used."""
-        return Pipeline(model or self.model, self.settings.input).eval()
+        return Pipeline(model or self.model, self.settings.input, self.temperature).eval()
 
     def _enter_first(self) -> Stage:
         s, model = self.settings, self.model
@@ -155,12 +161,20 @@ class Trainer:
 
     def _enter_second(self) -> Stage:
         assert isinstance(self.model, SmokeBVM)  # noqa: S101
+        module = UncertaintyStep(self.model, self.settings.samples, self._fit_temperature())
         self.model.requires_grad_(False).eval()
         self.model.uncertainty.requires_grad_(True).train()
         self._freeze_batch_norm()
         optimiser = uncertainty_optimiser(self.model, self.settings.optimiser)
-        module = UncertaintyStep(self.model, self.settings.samples)
         return Stage(self.turn, self.steps, self.fabric.setup_module(module), [optimiser])
+
+    def _fit_temperature(self) -> float:
+        """Fit the temperature where there are pictures to fit it on; the last stage needs it."""
+        if self.data.validation:
+            self.temperature = 1.0
+            found = validate(self.pipeline(), self.data.validation, self.fabric)
+            self.temperature = fit_temperature(found.logits)
+        return self.temperature
 
     def _freeze_batch_norm(self) -> None:
         frozen = {"none": nn.Identity(), "encoder": self.model.encoder, "all": self.model}
