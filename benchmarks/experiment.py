@@ -1,0 +1,117 @@
+"""What the paper's experiments share: the same short training for each variant, tried on unseen scenes.
+
+Pictures are decoded once for all variants. Figures are of the scenes of one fold, which no variant has seen,
+and apart of their most difficult quarter (`smokescope data stats` says how it is chosen).
+"""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from benchmarks.timing import table
+from smokescope.checkpoints.model import load_model
+from smokescope.data.difficulty import most_difficult
+from smokescope.data.folds import read_folds
+from smokescope.data.statistics import Statistics
+from smokescope.metrics.suite import Report
+from smokescope.training.devices import launch
+from smokescope.training.observers import Observers
+from smokescope.training.run_folder import Inputs, RunFolder
+from smokescope.training.settings import TrainingSettings
+from smokescope.training.sources import Data, Pictures, Split, load_data
+from smokescope.training.train import train
+from smokescope.training.validation import Validation, validate
+
+QUARTER = 0.25
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a variant came to."""
+
+    name: str
+    run: RunFolder
+    unseen: Validation
+    difficult: Validation
+
+
+def arguments(description: str | None, config: str) -> argparse.Namespace:
+    """The options that both experiments take."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("data", type=Path, help="the folder that the configuration's sources are below")
+    parser.add_argument("out", type=Path, help="a folder for the runs")
+    parser.add_argument("--folds", type=Path, required=True)
+    parser.add_argument("--fold", type=int, default=1)
+    parser.add_argument("--encoder", type=Path)
+    parser.add_argument("--config", default=config)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for all variants")
+    parser.add_argument("--only", action="append", help="of the variants; all if it is not given")
+    return parser.parse_args()
+
+
+def load(settings: TrainingSettings, args: argparse.Namespace) -> Data:
+    """All pictures that the variants of an experiment take from."""
+    return load_data(settings, args.data, Split(read_folds(args.folds), args.fold))
+
+
+def compare(variants: Mapping[str, tuple[TrainingSettings, Data]], args: argparse.Namespace) -> list[Found]:
+    """Train each variant, unless its folder holds it already, and try it."""
+    found = []
+    for name, (settings, data) in variants.items():
+        if args.only and name not in args.only:
+            continue
+        fabric = launch(torch.device("cuda" if torch.cuda.is_available() else "cpu"), settings.precision)
+        run = RunFolder(args.out / name.replace(" ", "-"))
+        resume = run.settings_file.exists()
+        if not resume:
+            run.begin(settings, Inputs(data=str(args.data), folds=str(args.folds), fold=args.fold))
+        if not run.model_file.exists():
+            train(settings, data, run, fabric, Observers(), encoder=args.encoder, resume=resume)
+        pipeline = load_model(run.model_file).to(fabric.device)
+        hard = difficult_quarter(data.validation)
+        found.append(
+            Found(name, run, validate(pipeline, data.validation, fabric), validate(pipeline, hard, fabric))
+        )
+        print(f"{name}: {figures(found[-1].unseen.report)}", flush=True)
+    return found
+
+
+def difficult_quarter(validation: Sequence[Pictures]) -> list[Pictures]:
+    """The most difficult quarter of the pictures with smoke."""
+    chosen = []
+    for pictures in validation:
+        if pictures.kind != "pairs":
+            continue
+        statistics = Statistics()
+        for number in pictures.numbers:
+            picture, mask = pictures.cache[number]
+            statistics.add(str(number), picture.contiguous().numpy(), (mask[0] / 255).numpy())
+        hard = most_difficult(statistics.ranking(), QUARTER)
+        chosen.append(replace(pictures, numbers=[int(statistics.rows[r.number].name) for r in hard]))
+    return chosen
+
+
+def figures(report: Report) -> tuple[str, ...]:
+    """The figures of a row."""
+    f, ece, alarm = report["f_beta"], report["ece"], report["alarm"]
+    values = (report["mse"], f["mean"], f["max"], ece["image"], ece["pooled"], alarm["false_alarm_rate"])
+    return tuple("-" if value is None else f"{value:.4f}" for value in values)
+
+
+def report_table(title: str, found: Sequence[Found]) -> None:
+    """Print the experiment's table."""
+    header = ("", "mse", "F mean", "F max", "ece image", "ece pooled", "false alarms")
+    rows = [(each.name, *figures(each.unseen.report)) for each in found]
+    table(f"{title}, unseen scenes", header, rows)
+    rows = [(each.name, *figures(each.difficult.report)[:-1]) for each in found]
+    table(f"{title}, their difficult quarter", header[:-1], rows)
+
+
+def save(out: Path, found: Sequence[Found]) -> None:
+    """Keep every figure, for later."""
+    kept = {each.name: {"unseen": each.unseen.report, "difficult": each.difficult.report} for each in found}
+    (out / "figures.json").write_text(json.dumps(kept, indent=1))
