@@ -7,17 +7,18 @@ prediction = segmenter("hill.jpg")
 """
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from smokescope.inference.segmenter import Segmenter
-    from smokescope.inference.tiling import Tiles
 
 __version__ = "0.1.0.dev0"
 
 
 def load(
-    model: str | os.PathLike[str] | None = None, device: str = "auto", tiles: "Tiles" = "auto"
+    model: str | os.PathLike[str] | None = None,
+    device: str = "auto",
+    tiles: Literal["auto", "never", "always"] = "auto",
 ) -> "Segmenter":
     """Load a model, ready to use: `load()(picture)` is a `smokescope.inference.Prediction`.
 

@@ -112,3 +112,21 @@ def test_an_unreadable_subfolder_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     assert [str(p) for p in found.problems] == [
         f"the folder {tmp_path / 'locked'} cannot be read: permission denied"
     ]
+
+
+def test_patterns_stand_for_what_they_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path, "pics/b.jpg", "pics/a.jpg", "pics/c.png", "pics/deep/d.jpg", "[odd].jpg", "o.jpg")
+    monkeypatch.chdir(tmp_path)
+    assert names([Path("pics/*.jpg")], Path("out")) == ["a", "b"]
+    assert names([Path("pics/**/*.jpg")], Path("out")) == ["a", "b", "d"]
+    assert names([Path("[odd].jpg")], Path("out")) == ["[odd]"]
+    assert [str(p.path) for p in collect_pictures([Path("p*/a.jpg")], Path("out")).pictures] == ["pics/a.jpg"]
+    found = collect_pictures([Path("pics/*.tif"), Path("pics/a.jpg")], Path("out"))
+    assert [str(picture.name) for picture in found.pictures] == ["a"]
+    assert [str(problem) for problem in found.problems] == ["nothing matches pics/*.tif"]
+
+
+def test_other_suffixes_may_be_asked_for(tmp_path: Path) -> None:
+    touch(tmp_path, "a.jpg", "b.MP4", "c.txt")
+    found = collect_pictures([tmp_path], tmp_path / "out", {".jpg", ".mp4"})
+    assert [str(picture.name) for picture in found.pictures] == ["a", "b"]

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from smokescope import __version__
-from smokescope.cli import convert, data, evaluate, info, train, transmission
+from smokescope.cli import convert, data, evaluate, info, predict, train, transmission
 from smokescope.cli.console import complain
 from smokescope.errors import SmokescopeError
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: quick, and the same in a terminal and in a pipe
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(predict.predict)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(transmission.transmission)

@@ -1,6 +1,8 @@
 """From the names that somebody gave to the pictures that are meant, each with a name for its results."""
 
+import glob
 import os
+from collections.abc import Collection as Container
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,9 +11,13 @@ from smokescope.data.files import plain_reason
 from smokescope.data.pictures import SUFFIXES
 from smokescope.errors import SmokescopeError
 
+VIDEO_SUFFIXES = frozenset(
+    {".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".ts", ".wmv", ".flv", ".3gp"}
+)
+
 
 class PictureFile(NamedTuple):
-    """A picture to work on."""
+    """A picture, or a video, to work on."""
 
     path: Path
     """The file, named as the user named it."""
@@ -30,17 +36,19 @@ class Collection(NamedTuple):
     problems: list[SmokescopeError]
 
 
-def collect_pictures(inputs: Sequence[Path], out: Path) -> Collection:
+def collect_pictures(inputs: Sequence[Path], out: Path, suffixes: Container[str] = SUFFIXES) -> Collection:
     """Find the pictures that the inputs name.
 
-    A file is taken whatever its suffix, and its results are named by its stem. A folder is walked with its
-    subfolders in sorted order; pictures are known by their suffix, hidden files are passed over, and
-    results keep their place relative to the folder. What is named twice is taken once. The output folder
-    is not walked: results of an earlier run are no inputs.
+    A pattern that no shell has replaced (`hills/*.jpg`) stands for what it matches. A file is taken whatever
+    its suffix, and its results are named by its stem. A folder is walked with its subfolders in sorted order;
+    pictures are known by their suffix, hidden files are passed over, and results keep their place relative
+    to the folder. What is named twice is taken once. The output folder is not walked: results of an earlier
+    run are no inputs.
 
     Args:
-        inputs: Files and folders.
+        inputs: Files, folders and patterns.
         out: The folder that results will be written to.
+        suffixes: By which files of a folder are known, in lower case.
 
     Returns:
         The pictures, and a problem for each input that is missing, unreadable or without pictures.
@@ -50,7 +58,7 @@ def collect_pictures(inputs: Sequence[Path], out: Path) -> Collection:
     """
     pictures: dict[Path, PictureFile] = {}
     problems: list[SmokescopeError] = []
-    for given in inputs:
+    for given in _expand(inputs, problems):
         if _same_folder(given, out):
             raise SmokescopeError(
                 f"{given} is both read and written to, and the next run would read this one's results: "
@@ -58,7 +66,7 @@ def collect_pictures(inputs: Sequence[Path], out: Path) -> Collection:
             )
         try:
             if given.is_dir():
-                found = list(_walk(given, out, problems))
+                found = list(_walk(given, out, suffixes, problems))
                 if not found:
                     problems.append(SmokescopeError(f"the folder {given} holds no pictures"))
             else:
@@ -76,7 +84,20 @@ def collect_pictures(inputs: Sequence[Path], out: Path) -> Collection:
     return Collection(list(pictures.values()), problems)
 
 
-def _walk(folder: Path, out: Path, problems: list[SmokescopeError]) -> Iterator[PictureFile]:
+def _expand(inputs: Sequence[Path], problems: list[SmokescopeError]) -> Iterator[Path]:
+    """Replace each pattern by what it matches; a file that is really called so comes first."""
+    for given in inputs:
+        if not glob.has_magic(str(given)) or os.path.lexists(given):
+            yield given
+        elif matched := sorted(glob.glob(str(given), recursive=True)):  # noqa: PTH207 (keeps names as given)
+            yield from map(Path, matched)
+        else:
+            problems.append(SmokescopeError(f"nothing matches {given}"))
+
+
+def _walk(
+    folder: Path, out: Path, suffixes: Container[str], problems: list[SmokescopeError]
+) -> Iterator[PictureFile]:
     def note(error: OSError) -> None:
         problems.append(SmokescopeError(f"the folder {error.filename} cannot be read: {plain_reason(error)}"))
 
@@ -85,7 +106,7 @@ def _walk(folder: Path, out: Path, problems: list[SmokescopeError]) -> Iterator[
         folders[:] = sorted(f for f in folders if not f.startswith(".") and not _same_folder(here / f, out))
         for file in sorted(files):
             path = here / file
-            if path.suffix.lower() in SUFFIXES and not file.startswith("."):
+            if path.suffix.lower() in suffixes and not file.startswith("."):
                 yield PictureFile(path, path.relative_to(folder).with_suffix(""))
 
 

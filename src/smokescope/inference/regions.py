@@ -19,7 +19,7 @@ Verdict = Literal["smoke", "unsure", "nothing"]
 Point = tuple[int, int]
 """x and y, in pixels."""
 
-ROUGHNESS = 0.01  # of the box's longer side: by how much a polygon may leave the outline
+ROUGHNESS = 0.02  # of the root of the area: by how much a polygon may leave the outline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ def _outline(inside: NDArray[np.bool_], left: int, top: int) -> list[Point]:
     contours, _ = cv2.findContours(
         inside.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE, offset=(left, top)
     )
-    tolerance = max(1.0, ROUGHNESS * max(height, width))
+    tolerance = max(1.0, ROUGHNESS * math.sqrt(np.count_nonzero(inside)))
     simple = np.asarray(cv2.approxPolyDP(contours[0], tolerance, True)).reshape(-1, 2).tolist()
     if len(simple) < 3:  # a thin line encloses nothing: its box does
         right, bottom = left + width, top + height

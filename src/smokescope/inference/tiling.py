@@ -26,7 +26,7 @@ Tiles = Literal["auto", "never", "always"]
 SHRINK = 2.0  # the most that a side is shrunk for the network: what a tile shows, and when "auto" begins
 OVERLAP = 0.25  # of a tile's side
 SPARED = 0.25  # of a tile, which is no reason for one more: 1920 x 1080 is two tiles and not four
-WHOLE = 0.25  # weight of the whole pass; measured by benchmarks/tiling.py
+WHOLE = 0.5  # weight of the whole pass: what tiles alone see is at most even odds, and for a person to judge
 BATCH = 4  # tiles at once
 
 Predict = Callable[[Tensor], Decomposition]

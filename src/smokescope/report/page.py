@@ -59,7 +59,9 @@ def as_thumbnail(caption: str, picture: NDArray[np.uint8], mask: NDArray[np.floa
     return Thumbnail(caption, data.tobytes())
 
 
-def page(title: str, verb: str, words: str, sections: Sequence[str]) -> str:
+def page(
+    title: str, verb: str, words: str, sections: Sequence[str], style: str = "", script: str = ""
+) -> str:
     """A whole page.
 
     Args:
@@ -67,12 +69,16 @@ def page(title: str, verb: str, words: str, sections: Sequence[str]) -> str:
         verb: What made it, as in "data stats".
         words: Below the heading.
         sections: As made by the functions below.
+        style: More CSS, for what only this page has.
+        script: JavaScript that is run at the end.
     """
+    end = f"<script>{script}</script>\n" if script else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)} – smokescope {escape(verb)}</title><style>{_STYLE}</style></head>\n"
-        f"<body>\n<h1>{escape(title)}</h1>\n<p>{escape(words)}</p>\n{chr(10).join(sections)}\n</body></html>\n"
+        f"<title>{escape(title)} – smokescope {escape(verb)}</title><style>{_STYLE}{style}</style></head>\n"
+        f"<body>\n<h1>{escape(title)}</h1>\n<p>{escape(words)}</p>\n{chr(10).join(sections)}\n"
+        f"{end}</body></html>\n"
     )
 
 

@@ -1,0 +1,152 @@
+"""`smokescope predict`: masks, uncertainty maps, overlays and a page, of pictures and videos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from smokescope import __version__
+from smokescope.cli.console import Outcome, complain, progress_bar, work_through
+from smokescope.cli.devices import DEVICE_HELP, enough_memory
+from smokescope.errors import SmokescopeError
+
+if TYPE_CHECKING:
+    from smokescope.data.inputs import PictureFile
+    from smokescope.inference import Segmenter
+    from smokescope.report.annotate import Show
+    from smokescope.report.results import Result
+
+    Annotate = Callable[[PictureFile, Path, Segmenter, int, Mapping[str, object], Show], None]
+
+
+class TilesChoice(StrEnum):
+    """As `smokescope.inference.tiling.Tiles`, which would load torch."""
+
+    auto = "auto"
+    never = "never"
+    always = "always"
+
+
+def predict(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(metavar="PICTURE...", help="Pictures, videos, folders of them, or patterns."),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder for the results; made if it is not there.")
+    ],
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
+    ] = None,
+    device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
+    tiles: Annotated[
+        TilesChoice, typer.Option(help="Look at large pictures in parts too, for small smoke.")
+    ] = TilesChoice.auto,
+    every: Annotated[int, typer.Option(min=1, help="Of a video, look at every so many frames.")] = 1,
+    coco: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all regions in COCO's layout.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Skip what an earlier run has done.")] = False,
+) -> None:
+    """Find smoke in pictures and videos.
+
+    For each NAME: NAME.probability.png, NAME.mask.png, NAME.total.png, NAME.aleatoric.png and
+    NAME.epistemic.png (8-bit grey; 255 is 1, or ln 2 nats of uncertainty), NAME.overlay.jpg and NAME.json. A
+    video gets NAME.mp4 and NAME.jsonl besides. report.html shows all of them. docs/predict.md says more.
+    """
+    from smokescope import load
+    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.inputs import VIDEO_SUFFIXES, collect_pictures
+    from smokescope.data.pictures import SUFFIXES, read_picture
+    from smokescope.report.coco import encode_coco
+    from smokescope.report.results import encode_results, is_done, read_result
+
+    found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES)
+    identity = _identity(model)
+    about = {"smokescope": __version__, "model": identity, "tiles": tiles.value}
+    segmenter = load(model, device, tiles.value)
+    for folder in (out, *([coco.parent] if coco else [])):
+        prepare_folder(folder)
+    done: list[PictureFile] = []
+
+    def predict_picture(file: PictureFile) -> None:
+        named = {**about, "file": str(file.path)}
+        if not (resume and is_done(file, out, named)):
+            with enough_memory(file.path):
+                picture = read_picture(file.path)
+                results = encode_results(picture, segmenter(picture), named)
+            write_together({file.result(out, ending): data for ending, data in results.items()})
+        done.append(file)
+
+    def predict_video(file: PictureFile) -> None:
+        named = {**about, "file": str(file.path), "every": every}
+        if not (resume and is_done(file, out, named) and file.result(out, ".mp4").is_file()):
+            annotate_video = _annotate_video(file.path)
+            with enough_memory(file.path), progress_bar(file.path.name) as show:
+                annotate_video(file, out, segmenter, every, named, show)
+        done.append(file)
+
+    videos = [file for file in found.pictures if file.path.suffix.lower() in VIDEO_SUFFIXES]
+    pictures = [file for file in found.pictures if file not in videos]
+    failed = work_through(pictures, predict_picture, label="predict", problems=found.problems).failed
+    for video in videos:  # one by one, as each shows its frames
+        try:
+            predict_video(video)
+        except SmokescopeError as error:
+            complain(error)
+            failed += 1
+    if done:
+        results = [read_result(file, out) for file in done]
+        page = _page(results, out, f"By {identity['name']}, smokescope {__version__}")
+        write_together({out / "report.html": page, **({coco: encode_coco(results)} if coco else {})})
+        typer.echo(f"{len(done)} of {len(done) + failed} are done: open {out / 'report.html'}")
+    raise typer.Exit(Outcome(len(done), failed).exit_code)
+
+
+def _identity(model: Path | None) -> dict[str, str]:
+    """A model's name, and the checksum of its weights as its file has it."""
+    from importlib.resources import as_file
+
+    from smokescope.checkpoints.embedded import embedded_weights
+    from smokescope.checkpoints.files import summarise
+
+    embedded = embedded_weights()
+    if model is not None:
+        summary, name = summarise(model), model.name
+    elif embedded is not None:
+        with as_file(embedded) as path:
+            summary, name = summarise(path), "the embedded model"
+    else:
+        return {"name": "none"}  # which loading it will complain of
+    return {"name": name, "sha256": summary.metadata.get("sha256", "")}
+
+
+def _annotate_video(path: Path) -> Annotate:
+    """What works on videos, if it is there.
+
+    Raises:
+        SmokescopeError: PyAV is not installed.
+    """
+    try:
+        from smokescope.report.annotate import annotate_video
+    except ImportError:
+        raise SmokescopeError(
+            f"{path} is a video, which needs PyAV: install it with pip install 'smokescope[video]'"
+        ) from None
+    return annotate_video
+
+
+def _page(results: Sequence[Result], out: Path, words: str) -> bytes:
+    from smokescope.report.predict_page import picture_side, predict_page
+    from smokescope.report.predict_row import picture_row
+
+    rows, side = [], picture_side(len(results))
+    with progress_bar("report") as show:
+        for number, result in enumerate(results, 1):
+            rows.append(picture_row(result, out, side))
+            show(number, len(results))
+    return predict_page(rows, words).encode("utf-8", "backslashreplace")  # names may hold what is no text

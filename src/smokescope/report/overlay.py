@@ -1,0 +1,74 @@
+"""A picture with what was found in it: the mask as a tint, regions outlined and named."""
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from smokescope.inference import Prediction, Region
+from smokescope.report.thumbnails import OUTLINE
+
+VERDICT_COLOURS = {"smoke": OUTLINE, "unsure": (255, 190, 40)}  # apart in lightness too
+TINT = 0.22  # of the mask: what lies below must stay visible
+
+_DARK, _LIGHT = (20, 20, 20), (255, 255, 255)
+
+
+def draw_overlay(picture: NDArray[np.uint8], prediction: Prediction) -> NDArray[np.uint8]:
+    """Draw the mask and the regions over a picture H x W x 3; a new one of the same size."""
+    tinted = picture.copy()
+    tinted[prediction.mask] = np.rint(
+        (1 - TINT) * picture[prediction.mask] + TINT * np.array(VERDICT_COLOURS["smoke"])
+    )
+    return draw_regions(tinted, prediction.regions)
+
+
+def draw_regions(picture: NDArray[np.uint8], regions: Sequence[Region]) -> NDArray[np.uint8]:
+    """Outline regions and say what each is; a new picture."""
+    drawn = picture.copy()
+    side = max(picture.shape[:2])
+    width = max(1, round(side / 500))
+    for region in reversed(regions):  # the first on top
+        corners = np.array(region.polygon, np.int32)
+        # a dark rim: smoke may have any colour
+        cv2.polylines(drawn, [corners], True, _DARK, width + 2, cv2.LINE_AA)
+        cv2.polylines(drawn, [corners], True, VERDICT_COLOURS[region.verdict], width, cv2.LINE_AA)
+    sheet = Image.fromarray(drawn)
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(max(12, side / 64))
+    for region in reversed(regions):
+        _label(draw, font, region, (sheet.width, sheet.height))
+    return np.array(sheet)
+
+
+def label(region: Region) -> str:
+    """What is written beside a region."""
+    return f"{region.verdict} {percent(region.peak)}"
+
+
+def percent(probability: float) -> str:
+    """A probability for people; nothing is ever certain."""
+    shown = f"{100 * probability:.0f} %"
+    return "> 99 %" if shown == "100 %" else shown
+
+
+def _label(
+    draw: ImageDraw.ImageDraw,
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+    region: Region,
+    size: tuple[int, int],
+) -> None:
+    """A small sign above the region; below it where there is no room, and always inside the picture."""
+    words = label(region)
+    _, _, right, bottom = font.getbbox(words)
+    pad = max(2, round(bottom / 5))
+    wide, high = round(right) + 2 * pad, round(bottom) + 2 * pad
+    x0, y0, _, y1 = region.box
+    gap = pad + 2
+    x = max(0, min(x0, size[0] - wide))
+    y = y0 - high - gap if y0 >= high + gap else max(0, min(y1 + gap, size[1] - high))
+    colour = VERDICT_COLOURS[region.verdict]
+    draw.rectangle((x, y, x + wide, y + high), fill=colour)
+    ink = _LIGHT if region.verdict == "smoke" else _DARK
+    draw.text((x + pad, y + pad), words, ink, font)

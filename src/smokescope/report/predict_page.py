@@ -1,0 +1,89 @@
+"""The page of `smokescope predict`: a row a picture, with its maps to switch and fade over it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+
+from smokescope.report.page import page
+from smokescope.report.predict_row import VERDICTS
+from smokescope.report.results import QUANTITIES
+
+SIDES = ((200, 640), (1000, 400), (None, 240))  # up to so many rows, a picture's longer side in pixels
+
+SORTS = {
+    "verdict": "verdict",
+    "area": "area of smoke",
+    "total": "total uncertainty",
+    "aleatoric": "aleatoric uncertainty",
+    "epistemic": "epistemic uncertainty",
+    "name": "name",
+}
+
+
+def predict_page(rows: Sequence[tuple[str, str]], words: str) -> str:
+    """Write the page: one file that asks for nothing from outside.
+
+    Args:
+        rows: A verdict and a row of `picture_row` each.
+        words: What made it.
+    """
+    counts = Counter(verdict for verdict, _ in rows)
+    told = ", ".join(f"{counts[name]} {name}" for name in VERDICTS)
+    pictures = "1 picture" if len(rows) == 1 else f"{len(rows):,} pictures"
+    ordered = [row for name in VERDICTS for verdict, row in rows if verdict == name]
+    return page(
+        f"{pictures}: {told}",
+        "predict",
+        words,
+        [_bar(counts), f'<main class="rows">{"".join(ordered)}</main>'],
+        _asset("predict.css") + _layer_style(),
+        _asset("predict.js"),
+    )
+
+
+def picture_side(count: int) -> int:
+    """Longer side of the pictures on a page of so many, in pixels: a page must still open."""
+    return next(side for most, side in SIDES if most is None or count <= most)
+
+
+def _bar(counts: Counter[str]) -> str:
+    maps = {"mask": "Mask", **{name: kind.title for name, kind in QUANTITIES.items()}, "none": "Picture only"}
+    picks = "".join(
+        f'<label><input type="radio" name="map" value="{name}"{" checked" if name == "mask" else ""}>'
+        f"{escape(title)}</label>"
+        for name, title in maps.items()
+    )
+    shown = "".join(
+        f'<label><input type="checkbox" name="verdict" value="{name}" checked>{name} {counts[name]}</label>'
+        for name in VERDICTS
+    )
+    sorts = "".join(f'<option value="{key}">{escape(title)}</option>' for key, title in SORTS.items())
+    scales = "".join(
+        f'<span class="scale {name}">0 <i></i> {kind.top:.2g} &nbsp; {escape(kind.meaning)}</span>'
+        for name, kind in QUANTITIES.items()
+    )
+    return (
+        '<form class="bar" aria-label="View"><fieldset class="pick"><legend>Over it</legend>'
+        f"{picks}</fieldset>"
+        '<label>Fade <input type="range" name="fade" min="0" max="100" value="75"></label>'
+        '<label><input type="checkbox" name="regions" checked> Outlines</label>'
+        f'<label>Sort by <select name="sort">{sorts}</select></label>'
+        f'<fieldset class="pick"><legend>Show</legend>{shown}</fieldset>{scales}</form>'
+    )
+
+
+def _layer_style() -> str:
+    """Which layer and legend are seen, and the legend's colours."""
+    rules = ["body:not([data-map]) .layer.mask { opacity: var(--fade); }"]
+    for name in ("mask", *QUANTITIES):
+        rules.append(f'[data-map="{name}"] .layer.{name} {{ opacity: var(--fade); }}')
+    for name, kind in QUANTITIES.items():
+        stops = ", ".join(f"rgb({r} {g} {b})" for r, g, b in kind.colours.table[::15].tolist())
+        rules.append(f'[data-map="{name}"] .scale.{name} {{ display: flex; }}')
+        rules.append(f".scale.{name} i {{ background-image: linear-gradient(90deg, {stops}); }}")
+    return "\n".join(rules) + "\n"
+
+
+def _asset(name: str) -> str:
+    return (files("smokescope.report") / "assets" / name).read_text("utf-8")

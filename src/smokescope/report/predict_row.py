@@ -1,0 +1,155 @@
+"""A row of the page of `smokescope predict`: a picture, its maps as layers over it, and what was found."""
+
+import base64
+import io
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from smokescope.data.inputs import VIDEO_SUFFIXES
+from smokescope.data.pictures import read_picture, shrink
+from smokescope.data.records import Record
+from smokescope.report.overlay import VERDICT_COLOURS, percent
+from smokescope.report.results import QUANTITIES, Result, read_map
+
+LISTED = 5  # regions of a picture
+LEVELS = 64  # of a map's colours: the eye sees no more, and the page is half the size
+
+VERDICTS = {
+    "smoke": "Smoke",
+    "unsure": "Unsure: a person should look",
+    "nothing": "Nothing found",
+}
+
+
+def picture_row(result: Result, out: Path, side: int) -> tuple[str, str]:
+    """The verdict on a picture, and its row as HTML.
+
+    Args:
+        result: Of the picture or video.
+        out: The folder of the results, in which the page will lie.
+        side: Of the pictures on the page, at most.
+
+    Raises:
+        SmokescopeError: The picture or a result cannot be read any more.
+    """
+    file, record = result
+    verdict = record.take("verdict").read(str)
+    is_video = file.path.suffix.lower() in VIDEO_SUFFIXES
+    picture = read_picture(file.result(out, ".frame.jpg") if is_video else file.path)
+    buffer = io.BytesIO()
+    Image.fromarray(shrink(picture, side)).save(buffer, "JPEG", quality=82)
+    layers = [_layer("mask", _tint(shrink(read_map(file, out, "mask"), side)))]
+    for name, kind in QUANTITIES.items():
+        layers.append(_layer(name, _coloured(shrink(read_map(file, out, name), side), kind.colours.table)))
+    name = file.name.as_posix()
+    mean = record.take("mean")
+    data = {
+        "verdict": verdict,
+        "name": name,
+        "area": f"{record.take('share').read(float):.6f}",
+        **{key: f"{mean.take(key).read(float):.6f}" for key in ("total", "aleatoric", "epistemic")},
+    }
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
+    row = (
+        f'<article class="row {escape(verdict)}"{attributes}><div class="view">'
+        f'<img alt="{escape(name)}" src="{_data("jpeg", buffer.getvalue())}">{"".join(layers)}'
+        f'{_outlines(record)}</div><div class="facts"><h3>{escape(name)}</h3>'
+        f'<span class="badge">{escape(VERDICTS[verdict])}</span>{_facts(record)}{_regions(record)}'
+        f"{_files(result, is_video)}</div></article>\n"
+    )
+    return verdict, row
+
+
+def _coloured(values: NDArray[np.uint8], table: NDArray[np.uint8]) -> bytes:
+    """A map in its colours, the lowest values clear: the picture shows through where there is nothing."""
+    step = 256 // LEVELS
+    image = Image.fromarray((values // step * step).astype(np.uint8))
+    image.putpalette(table.tobytes())
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", transparency=bytes(min(255, 3 * value) for value in range(256)))
+    return buffer.getvalue()
+
+
+def _tint(mask: NDArray[np.uint8]) -> bytes:
+    image = Image.fromarray((mask > 127).astype(np.uint8))
+    image.putpalette([0, 0, 0, *VERDICT_COLOURS["smoke"]])
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", transparency=bytes([0, 140]))
+    return buffer.getvalue()
+
+
+def _layer(name: str, png: bytes) -> str:
+    return f'<img class="layer {name}" alt="" src="{_data("png", png)}">'
+
+
+def _outlines(record: Record) -> str:
+    width, height = (record.take(side).read(int) for side in ("width", "height"))
+    shapes = []
+    for region in reversed(record.take("regions").items()):
+        points = " ".join(
+            ",".join(str(value.read(int)) for value in point.items())
+            for point in region.take("polygon").items()
+        )
+        verdict, peak = region.take("verdict").read(str), region.take("peak").read(float)
+        title = f"{verdict} {percent(peak)}"
+        shapes.append(
+            f'<polygon class="{escape(verdict)}" points="{points}"><title>{title}</title></polygon>'
+        )
+    return f'<svg viewBox="0 0 {width} {height}" aria-hidden="true">{"".join(shapes)}</svg>'
+
+
+def _facts(record: Record) -> str:
+    mean = record.take("mean")
+    facts = {
+        "Smoke": f"{100 * record.take('share').read(float):.2f} % of the picture",
+        "Mean doubt": " · ".join(
+            f"{key} {mean.take(key).read(float):.3f}" for key in ("total", "aleatoric", "epistemic")
+        )
+        + " nats",
+        "Size": f"{record.take('width').read(int)} × {record.take('height').read(int)}",
+    }
+    if "video" in record.parts():
+        video = record.take("video")
+        facts["Video"] = (
+            f"{video.take('looked_at').read(int)} frames looked at, {video.take('smoke').read(int)} smoke, "
+            f"{video.take('unsure').read(int)} unsure; shown: {video.take('seconds').read(float):.1f} s"
+        )
+    return f"<dl>{''.join(f'<dt>{key}</dt><dd>{value}</dd>' for key, value in facts.items())}</dl>"
+
+
+def _regions(record: Record) -> str:
+    regions = record.take("regions").items()
+    if not regions:
+        return ""
+    lines = []
+    for region in regions[:LISTED]:
+        verdict = escape(region.take("verdict").read(str))
+        cells = (
+            f'<span class="dot {verdict}"></span>{verdict}',
+            percent(region.take("peak").read(float)),
+            f"{100 * region.take('share').read(float):.2f} %",
+            f"{region.take('total').read(float):.2f}",
+            f"{region.take('epistemic').read(float):.2f}",
+        )
+        lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    more = f"<p>and {len(regions) - LISTED} more</p>" if len(regions) > LISTED else ""
+    head = "".join(f"<th>{title}</th>" for title in ("region", "peak", "area", "total", "epistemic"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
+
+
+def _files(result: Result, is_video: bool) -> str:
+    endings = {"overlay": ".overlay.jpg", "JSON": ".json", **({"video": ".mp4"} if is_video else {})}
+    links = [
+        f'<a href="{quote(result.file.result(Path(), ending).as_posix())}">{title}</a>'
+        for title, ending in endings.items()
+    ]
+    return f'<p class="files">{" · ".join(links)}</p>'
+
+
+def _data(kind: str, data: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"

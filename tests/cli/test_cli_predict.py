@@ -1,0 +1,189 @@
+"""`smokescope predict`: all results of each picture and video, or one sentence."""
+
+import builtins
+import json
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.bright import bright, hill
+from tests.models.test_unet import TINY
+
+import smokescope
+from smokescope.checkpoints.model import save_model
+from smokescope.data.pictures import encode_png
+from smokescope.data.videos import open_video, write_video
+from smokescope.inference import Segmenter
+from smokescope.models import InputSettings, Pipeline, UNet
+
+Run = Callable[..., CompletedProcess[str]]
+
+ENDINGS = {
+    *(".probability.png", ".mask.png", ".total.png", ".aleatoric.png", ".epistemic.png"),
+    *(".overlay.jpg", ".json"),
+}
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model file, whose place a model takes that calls bright things smoke."""
+    path = tmp_path / "m.safetensors"
+    save_model(Pipeline(UNet(TINY), InputSettings(height=64, width=64)), path)
+    monkeypatch.setattr(smokescope, "load", lambda *_: bright())
+    return path
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    folder = tmp_path / "pics"
+    (folder / "sub").mkdir(parents=True)
+    for name, red in (("smoke", 230), ("sub/unsure", 120), ("clear", 20)):
+        (folder / f"{name}.png").write_bytes(encode_png(hill(red)))
+    return folder
+
+
+@pytest.fixture
+def video(tmp_path: Path) -> Path:
+    path = tmp_path / "clip.mov"
+    with write_video(path, Fraction(5)) as writer:
+        for red in (10, 10, 10, 230, 230, 230, 120, 120):
+            writer.add(hill(red))
+    return path
+
+
+def written(out: Path) -> set[str]:
+    return {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+
+
+def test_every_picture_has_all_its_results(run: Run, model: Path, pictures: Path, tmp_path: Path) -> None:
+    out, coco = tmp_path / "out", tmp_path / "deep" / "coco.json"
+    done = run("predict", pictures, "--out", out, "--model", model, "--coco", coco)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"3 of 3 are done: open {out / 'report.html'}\n"
+    names = {name + ending for name in ("smoke", "sub/unsure", "clear") for ending in ENDINGS}
+    assert written(out) == names | {"report.html"}
+    told = {name: json.loads((out / f"{name}.json").read_text()) for name in ("smoke", "sub/unsure", "clear")}
+    assert [each["verdict"] for each in told.values()] == ["smoke", "unsure", "nothing"]
+    assert told["smoke"]["model"] == {"name": "m.safetensors", "sha256": told["clear"]["model"]["sha256"]}
+    assert len(told["smoke"]["model"]["sha256"]) == 64
+    assert told["smoke"]["smokescope"] == smokescope.__version__
+    assert told["smoke"]["file"] == str(pictures / "smoke.png")
+    mask = np.asarray(Image.open(out / "smoke.mask.png"))
+    np.testing.assert_array_equal(mask > 0, hill(230)[..., 0] > 127)
+    page = (out / "report.html").read_text()
+    assert "3 pictures: 1 smoke, 1 unsure, 1 nothing" in page
+    assert len(json.loads(coco.read_text())["annotations"]) == 2
+
+
+def test_a_real_model_file_is_used(run: Run, pictures: Path, tmp_path: Path) -> None:
+    pipeline = Pipeline(UNet(TINY), InputSettings(height=64, width=64))
+    save_model(pipeline, tmp_path / "m.safetensors")
+    arguments = ("--model", tmp_path / "m.safetensors", "--device", "cpu", "--tiles", "never")
+    assert run("predict", pictures / "smoke.png", "--out", tmp_path / "out", *arguments).returncode == 0
+    expected = Segmenter(pipeline, "cpu")(pictures / "smoke.png").probability
+    found = np.asarray(Image.open(tmp_path / "out" / "smoke.probability.png"))
+    np.testing.assert_allclose(found / 255, expected, atol=0.5 / 255 + 1e-6)
+
+
+def test_a_bad_file_is_told_and_the_rest_goes_on(
+    run: Run, model: Path, pictures: Path, tmp_path: Path
+) -> None:
+    (pictures / "bad.jpg").write_text("text")
+    out = tmp_path / "out"
+    done = run("predict", pictures, tmp_path / "none*.jpg", "--out", out, "--model", model)
+    assert done.returncode == 1
+    assert "3 of 5 are done" in done.stdout
+    assert f"nothing matches {tmp_path / 'none*.jpg'}" in done.stderr
+    assert f"{pictures / 'bad.jpg'} is not a JPEG" in done.stderr
+    assert not any("bad" in name for name in written(out))
+
+
+def test_where_nothing_can_be_done_it_is_2(run: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jpg").write_text("text")
+    done = run("predict", tmp_path / "bad.jpg", "--out", tmp_path / "out", "--model", model)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert written(tmp_path / "out") == set()
+
+
+def test_resume_skips_what_is_done(run: Run, model: Path, pictures: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ("predict", pictures, "--out", out, "--model", model)
+    run(*arguments)
+    for path in out.rglob("*.json"):
+        os.utime(path, (2e9, 2e9))
+    (out / "clear.mask.png").unlink()
+    done = run(*arguments, "--resume")
+    assert (done.returncode, done.stdout[:6]) == (0, "3 of 3")
+    kept = {path.name for path in out.rglob("*.json") if path.stat().st_mtime == 2e9}
+    assert kept == {"smoke.json", "unsure.json"}
+    assert "3 pictures" in (out / "report.html").read_text()
+    run(*arguments, "--resume", "--tiles", "never")
+    assert all(path.stat().st_mtime != 2e9 for path in out.rglob("*.json"))
+
+
+def test_a_video_is_annotated_frame_by_frame(run: Run, model: Path, video: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run("predict", video, "--out", out, "--model", model, "--every", 2)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = {f"clip{ending}" for ending in (*ENDINGS, ".mp4", ".jsonl", ".frame.jpg")}
+    assert written(out) == names | {"report.html"}
+    lines = [json.loads(line) for line in (out / "clip.jsonl").read_text().splitlines()]
+    assert [line["frame"] for line in lines] == [0, 2, 4, 6]
+    assert [line["seconds"] for line in lines] == pytest.approx([0, 0.4, 0.8, 1.2])
+    assert [line["verdict"] for line in lines] == ["nothing", "nothing", "smoke", "unsure"]
+    told = json.loads((out / "clip.json").read_text())
+    assert (told["verdict"], told["every"]) == ("smoke", 2)
+    assert told["video"] == {
+        **{"frame": 4, "seconds": pytest.approx(0.8), "looked_at": 4},
+        **{"smoke": 1, "unsure": 1, "nothing": 2},
+    }
+    with open_video(out / "clip.mp4") as annotated, open_video(video) as original:
+        changed = [
+            np.abs(a.pixels.astype(int) - b.pixels).max() > 80
+            for a, b in zip(annotated, original, strict=True)
+        ]
+    assert changed == [False, False, False, False, True, True, True, True]  # 3 was not looked at; 5 keeps 4's
+
+
+def test_a_video_cut_short_leaves_nothing(run: Run, model: Path, video: Path, tmp_path: Path) -> None:
+    video.write_bytes(video.read_bytes()[: video.stat().st_size // 2])
+    done = run("predict", video, "--out", tmp_path / "out", "--model", model)
+    assert done.returncode == 2
+    assert "clip.mov is" in done.stderr
+    assert written(tmp_path / "out") == set()
+
+
+def test_a_video_without_pyav_is_explained(
+    run: Run, model: Path, video: Path, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.delitem(sys.modules, "smokescope.report.annotate", raising=False)
+    monkeypatch.delitem(sys.modules, "smokescope.data.videos", raising=False)
+    real = builtins.__import__
+
+    def without_av(name: str, *arguments: object, **named: object) -> object:
+        if name == "av" or name.startswith("av."):
+            raise ImportError(name)
+        return real(name, *arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", without_av)
+    done = run("predict", video, pictures / "smoke.png", "--out", tmp_path / "out", "--model", model)
+    assert done.returncode == 1
+    assert "clip.mov is a video, which needs PyAV" in done.stderr
+    assert "smokescope[video]" in done.stderr
+
+
+def test_an_input_is_never_replaced(run: Run, model: Path, tmp_path: Path, video: Path) -> None:
+    inside = tmp_path / "out" / "clip.mp4"
+    inside.parent.mkdir()
+    inside.write_bytes(video.read_bytes())
+    done = run("predict", inside, "--out", inside.parent, "--model", model)
+    assert done.returncode == 2
+    assert "would be replaced by its own result" in done.stderr
+    assert inside.read_bytes() == video.read_bytes()

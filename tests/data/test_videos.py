@@ -1,0 +1,84 @@
+"""Videos: what is written is read again, frame by frame; what is none is refused."""
+
+import io
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from smokescope.data.videos import open_video, write_video
+from smokescope.errors import SmokescopeError
+
+
+def frames(count: int, height: int = 48, width: int = 64) -> list[NDArray[np.uint8]]:
+    """Grey frames that grow brighter, with a white left half."""
+    made = [np.full((height, width, 3), 20 * i, np.uint8) for i in range(count)]
+    for each in made:
+        each[:, : width // 2] = 255
+    return made
+
+
+def write(path: Path, pictures: list[NDArray[np.uint8]], rate: int = 10) -> Path:
+    with write_video(path, Fraction(rate)) as writer:
+        for each in pictures:
+            writer.add(each)
+    return path
+
+
+def test_frames_come_back_in_order(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.mp4", frames(8))
+    with open_video(path) as video:
+        assert video.rate == Fraction(10)
+        assert video.count == 8
+        found = list(video)
+    assert [frame.number for frame in found] == list(range(8))
+    assert [frame.seconds for frame in found] == pytest.approx([i / 10 for i in range(8)])
+    for frame, expected in zip(found, frames(8), strict=True):
+        assert frame.pixels.shape == (48, 64, 3)
+        assert np.abs(frame.pixels.astype(int) - expected).mean() < 4
+
+
+def test_odd_sizes_are_rounded_up_for_players(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.mp4", frames(2, 47, 63))
+    with open_video(path) as video:
+        assert {frame.pixels.shape for frame in video} == {(48, 64, 3)}
+
+
+@pytest.mark.parametrize("data", [b"#EXTM3U\n#EXTINF:1,\nhttp://127.0.0.1:9/x.ts\n", b"text", bytes(3000)])
+def test_what_is_no_video_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "v.mp4").write_bytes(data)
+    with pytest.raises(SmokescopeError, match=r"v\.mp4 is"), open_video(tmp_path / "v.mp4") as video:
+        list(video)
+
+
+def test_sound_alone_is_no_video(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with av.open(buffer, "w", format="wav") as container:
+        stream = container.add_stream("pcm_s16le", rate=8000)
+        sound = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), format="s16", layout="mono")
+        sound.sample_rate = 8000
+        container.mux(stream.encode(sound))
+    (tmp_path / "v.avi").write_bytes(buffer.getvalue())
+    with pytest.raises(SmokescopeError, match="no pictures in it"), open_video(tmp_path / "v.avi"):
+        pass
+
+
+def test_a_video_cut_short_says_where(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    noisy = [rng.integers(0, 256, (96, 96, 3), dtype=np.uint8) for _ in range(10)]
+    path = write(tmp_path / "v.mp4", noisy)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    with (
+        pytest.raises(SmokescopeError, match=r"v\.mp4 is damaged or cut short after \d frames"),
+        open_video(path) as video,
+    ):
+        list(video)
+
+
+def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(SmokescopeError, match="cannot be written"):
+        write(tmp_path, frames(1))

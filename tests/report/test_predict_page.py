@@ -1,0 +1,96 @@
+"""The page: a row a picture with all its layers, nothing from outside, and names that are only names."""
+
+import base64
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.bright import bright, hill
+
+from smokescope.data.inputs import PictureFile
+from smokescope.data.pictures import encode_png
+from smokescope.errors import SmokescopeError
+from smokescope.report.predict_page import picture_side, predict_page
+from smokescope.report.predict_row import picture_row
+from smokescope.report.results import QUANTITIES, encode_results, read_result
+
+
+def row(folder: Path, name: str, red: int, side: int = 640) -> tuple[str, str]:
+    picture = hill(red, 120, 160)
+    (folder / f"{name}.png").write_bytes(encode_png(picture))
+    for ending, data in encode_results(picture, bright()(picture), {}).items():
+        (folder / f"{name}{ending}").write_bytes(data)
+    return picture_row(read_result(PictureFile(folder / f"{name}.png", Path(name)), folder), folder, side)
+
+
+def images(html: str) -> dict[str, Image.Image]:
+    found = re.findall(r'<img(?: class="layer (\w+)")? alt="[^"]*" src="data:image/\w+;base64,([^"]+)"', html)
+    return {name or "picture": Image.open(io.BytesIO(base64.b64decode(data))) for name, data in found}
+
+
+def test_a_row_has_the_picture_and_every_layer(tmp_path: Path) -> None:
+    verdict, html = row(tmp_path, "a", 230)
+    assert verdict == "smoke"
+    found = images(html)
+    assert set(found) == {"picture", "mask", *QUANTITIES}
+    assert {image.size for image in found.values()} == {(160, 120)}
+    seen = np.asarray(found["probability"].convert("RGBA"))
+    assert seen[15, 30, 3] == 255
+    assert seen[100, 100, 3] < 40  # where there is nothing, the picture shows through
+    assert np.asarray(found["mask"].convert("RGBA"))[..., 3].astype(bool).sum() == 200
+
+
+def test_a_row_says_what_was_found(tmp_path: Path) -> None:
+    _, html = row(tmp_path, "a", 230)
+    assert 'data-verdict="smoke"' in html
+    assert f'data-area="{200 / 120 / 160:.6f}"' in html
+    assert '<svg viewBox="0 0 160 120"' in html
+    (points,) = re.findall(r'<polygon class="smoke" points="([^"]+)"', html)
+    assert set(points.split()) == {"20,10", "39,10", "39,19", "20,19"}
+    assert "90 %" in html
+    assert "1.04 %" in html
+    assert 'href="a.overlay.jpg"' in html
+    verdict, html = row(tmp_path, "b", 20)
+    assert verdict == "nothing"
+    assert "<polygon" not in html
+    assert "Nothing found" in html
+
+
+def test_large_pictures_are_shown_small(tmp_path: Path) -> None:
+    _, html = row(tmp_path, "a", 230, side=80)
+    assert {image.size for image in images(html).values()} == {(80, 60)}
+    assert picture_side(1) > picture_side(500) > picture_side(5000)
+
+
+def test_names_cannot_become_tags_or_leave_their_folder(tmp_path: Path) -> None:
+    _, html = row(tmp_path, '"><script>alert(1)<', 230)
+    assert "<script" not in html
+    assert 'href="%22%3E%3Cscript%3Ealert%281%29%3C.overlay.jpg"' in html
+
+
+def test_the_page_counts_and_asks_for_nothing(tmp_path: Path) -> None:
+    rows = [row(tmp_path, "a", 20), row(tmp_path, "b", 120), row(tmp_path, "c", 230), row(tmp_path, "d", 230)]
+    html = predict_page(rows, "by a model")
+    assert "4 pictures: 2 smoke, 1 unsure, 1 nothing" in html
+    assert re.findall(r'data-name="(\w)"', html) == [
+        "c",
+        "d",
+        "b",
+        "a",
+    ]  # what matters first, without a script
+    outside = re.findall(r'(?:src|href)="(?!data:|[\w.]+\.(?:overlay\.jpg|json)")[^"]*"', html)
+    assert outside == []
+    assert not re.search(r"https?:|@import|url\(", html)
+    for control in ('name="map"', 'name="fade"', 'name="sort"', 'name="verdict"', 'name="regions"'):
+        assert control in html
+
+
+def test_a_picture_that_has_gone_is_named(tmp_path: Path) -> None:
+    row(tmp_path, "a", 230)
+    (tmp_path / "a.png").unlink()
+    result = read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path)
+    with pytest.raises(SmokescopeError, match=r"a\.png does not exist"):
+        picture_row(result, tmp_path, 100)
