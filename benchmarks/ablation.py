@@ -4,14 +4,17 @@
 
 Four rows, each the one before and a loss more, all else equal: base (structure loss and KL divergence); with
 the transmission loss; with that and a plain entropy loss; with that and the calibrated one (0.01 for either).
-The lengths are reduced but equal. Also writes OUT/reliability.html, of the second and the fourth row, and
-OUT/transmission.png: predictions without and with the transmission loss, side by side.
+The lengths are reduced but equal. It also draws, into OUT, reliability.html (of the second and the fourth
+row), transmission.png (predictions without and with the transmission loss, side by side) and difficulty.png
+(simple, normal and difficult pictures with the fourth row's three uncertainties).
 """
 
 from dataclasses import replace
 
 from benchmarks.experiment import arguments, compare, load, report_table, save
 from benchmarks.figures import draw_reliability, draw_side_by_side
+from smokescope.data.pictures import encode_png
+from smokescope.report.run_samples import draw_samples
 from smokescope.training.settings import TrainingSettings, read_settings
 
 ROWS = {
@@ -45,6 +48,7 @@ def main() -> None:
     second, fourth = by_name.get("+ transmission"), by_name.get("+ transmission + calibrated entropy")
     if second and fourth:
         draw_reliability(args.out / "reliability.html", [second, fourth])
+        (args.out / "difficulty.png").write_bytes(encode_png(draw_samples(fourth.shown)))
     if second and "base" in by_name:
         draw_side_by_side(args.out / "transmission.png", by_name["base"], second)
 

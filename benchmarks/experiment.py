@@ -14,12 +14,11 @@ import torch
 
 from benchmarks.timing import table
 from smokescope.checkpoints.model import load_model
-from smokescope.data.difficulty import most_difficult
 from smokescope.data.folds import read_folds
 from smokescope.data.statistics import Statistics
 from smokescope.metrics.suite import Report
 from smokescope.training.devices import launch
-from smokescope.training.observers import Observers
+from smokescope.training.observers import Observers, Sample
 from smokescope.training.run_folder import Inputs, RunFolder
 from smokescope.training.settings import TrainingSettings
 from smokescope.training.sources import Data, Pictures, Split, load_data
@@ -37,6 +36,8 @@ class Found:
     run: RunFolder
     unseen: Validation
     difficult: Validation
+    shown: list[Sample]
+    """Simple, normal and difficult pictures, two each."""
 
 
 def arguments(description: str | None, config: str) -> argparse.Namespace:
@@ -72,27 +73,32 @@ def compare(variants: Mapping[str, tuple[TrainingSettings, Data]], args: argpars
         if not run.model_file.exists():
             train(settings, data, run, fabric, Observers(), encoder=args.encoder, resume=resume)
         pipeline = load_model(run.model_file).to(fabric.device)
-        hard = difficult_quarter(data.validation)
+        ranked = by_difficulty(data.validation)
+        count = len(ranked.numbers)
+        hard = replace(ranked, numbers=ranked.numbers[: max(1, round(QUARTER * count))])
+        shown = replace(ranked, numbers=[ranked.numbers[i] for i in (-1, -2, count // 2, count // 3, 1, 0)])
         found.append(
-            Found(name, run, validate(pipeline, data.validation, fabric), validate(pipeline, hard, fabric))
+            Found(
+                name,
+                run,
+                validate(pipeline, data.validation, fabric),
+                validate(pipeline, [hard], fabric),
+                [validate(pipeline, [replace(shown, numbers=[n])], fabric).samples[0] for n in shown.numbers],
+            )
         )
         print(f"{name}: {figures(found[-1].unseen.report)}", flush=True)
     return found
 
 
-def difficult_quarter(validation: Sequence[Pictures]) -> list[Pictures]:
-    """The most difficult quarter of the pictures with smoke."""
-    chosen = []
-    for pictures in validation:
-        if pictures.kind != "pairs":
-            continue
-        statistics = Statistics()
-        for number in pictures.numbers:
-            picture, mask = pictures.cache[number]
-            statistics.add(str(number), picture.contiguous().numpy(), (mask[0] / 255).numpy())
-        hard = most_difficult(statistics.ranking(), QUARTER)
-        chosen.append(replace(pictures, numbers=[int(statistics.rows[r.number].name) for r in hard]))
-    return chosen
+def by_difficulty(validation: Sequence[Pictures]) -> Pictures:
+    """The pictures with smoke, the most difficult first."""
+    pictures = next(each for each in validation if each.kind == "pairs")
+    statistics = Statistics()
+    for number in pictures.numbers:
+        picture, mask = pictures.cache[number]
+        statistics.add(str(number), picture.contiguous().numpy(), (mask[0] / 255).numpy())
+    ranking = statistics.ranking()
+    return replace(pictures, numbers=[int(statistics.rows[ranked.number].name) for ranked in ranking])
 
 
 def figures(report: Report) -> tuple[str, ...]:

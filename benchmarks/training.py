@@ -64,7 +64,7 @@ class Bench:
             Observers(),
         )
         self.settings, self.device = settings, fabric.device
-        self.stage = self.trainer._enter_first()
+        self.stage = self.trainer._enter(0)
         self.batches = self.trainer.feed.batches(0)
         self.step = 0
 

@@ -1,52 +1,33 @@
-"""The loop: steps, average, validation, states, and at the end the model.
-
-Two stages follow each other under one count of steps: the whole objective; then, where the settings ask for
-it, the uncertainty net alone, fitted to the averaged model that is shipped.
-"""
+"""The loop: steps, average, validation, states; two stages follow each other under one count of steps."""
 
 import copy
 import math
 import time
-from dataclasses import dataclass
 
 import torch
 from lightning.fabric import Fabric
 from torch import nn
-from torch.optim import Optimizer
 
 from smokescope.errors import SmokescopeError
 from smokescope.models.build import SmokeModel
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
-from smokescope.models.unet import UNet
 from smokescope.training.devices import mean_over_processes, share_batch_norm
 from smokescope.training.ema import Average
 from smokescope.training.feed import Examples, Feed
 from smokescope.training.observers import Observer, Progress
-from smokescope.training.optimisers import model_optimiser, set_rates, uncertainty_optimiser
+from smokescope.training.optimisers import set_rates
 from smokescope.training.run_folder import RunFolder
 from smokescope.training.schedule import rate_factor, rise
 from smokescope.training.settings import TrainingSettings
 from smokescope.training.sources import Data
-from smokescope.training.step import GenerativeStep, Losses, PlainStep, UncertaintyStep
+from smokescope.training.stages import Stage, uncertainty_alone, whole_objective
+from smokescope.training.step import Losses
 from smokescope.training.stopping import Stop
 from smokescope.training.temperature import fit_temperature
 from smokescope.training.validation import validate
 
 LOG_EVERY = 20  # steps; to read a loss, the CPU waits for the device
-
-
-@dataclass
-class Stage:
-    """A part of the run, with its own loss and optimisers."""
-
-    first: int
-    """The step at which it begins."""
-    last: int
-    """The step before which it ends."""
-    module: nn.Module
-    """Gives the losses; wrapped for the devices."""
-    optimisers: list[Optimizer]
 
 
 class Trainer:
@@ -103,7 +84,7 @@ class Trainer:
         step = state.step if state else 0
         if state:
             state.restore_model(self.model, self.average)
-        stage = self._enter_first() if step <= self.turn else self._enter_second()
+        stage = self._enter(step)
         if state:
             state.restore_optimisers(stage.optimisers, self.model)
         if self.fabric.is_global_zero:
@@ -115,7 +96,7 @@ class Trainer:
                 while step < self.steps:
                     if step == self.turn:
                         self._take_average()
-                        stage = self._enter_second()
+                        stage = self._enter(step + 1)
                     losses = self._step(stage, step, next(batches))
                     step += 1
                     due = self._due(step, self.settings.save_every)
@@ -133,7 +114,6 @@ class Trainer:
                 batches.close()
         if self.steps == self.turn:
             self._take_average()
-            self.model.eval()
             self._fit_temperature()
         self.model.eval()
 
@@ -141,32 +121,16 @@ class Trainer:
         """The model as it is used."""
         return Pipeline(model or self.model, self.settings.input, self.temperature).eval()
 
-    def _enter_first(self) -> Stage:
-        s, model = self.settings, self.model
-        if isinstance(model, UNet):
-            module: nn.Module = PlainStep(model)
-            optimisers = [model_optimiser(model, s.optimiser)]
+    def _enter(self, step: int) -> Stage:
+        """The stage that goes on after a step."""
+        if step <= self.turn:
+            stage = whole_objective(self.model, self.settings, self.turn)
         else:
-            assert isinstance(model, SmokeBVM)  # noqa: S101
-            # nobody needs the uncertainty net yet if it is fitted at the end and no loss asks it
-            watched = s.objective.calibrated_entropy > 0 or not s.uncertainty_steps
-            model.uncertainty.requires_grad_(watched)
-            module = GenerativeStep(model, s.objective, s.samples if watched else 0)
-            optimisers = [model_optimiser(model, s.optimiser)]
-            if watched:
-                optimisers.append(uncertainty_optimiser(model, s.optimiser))
-        model.train()
-        self._freeze_batch_norm()
-        return Stage(0, self.turn, self.fabric.setup_module(module), optimisers)
-
-    def _enter_second(self) -> Stage:
-        assert isinstance(self.model, SmokeBVM)  # noqa: S101
-        module = UncertaintyStep(self.model, self.settings.samples, self._fit_temperature())
-        self.model.requires_grad_(False).eval()
-        self.model.uncertainty.requires_grad_(True).train()
-        self._freeze_batch_norm()
-        optimiser = uncertainty_optimiser(self.model, self.settings.optimiser)
-        return Stage(self.turn, self.steps, self.fabric.setup_module(module), [optimiser])
+            assert isinstance(self.model, SmokeBVM)  # noqa: S101 (a model without such a net has no such steps)
+            temperature = self._fit_temperature()
+            stage = uncertainty_alone(self.model, self.settings, self.turn, self.steps, temperature)
+        stage.module = self.fabric.setup_module(stage.module)
+        return stage
 
     def _fit_temperature(self) -> float:
         """Fit the temperature where there are pictures to fit it on; the last stage needs it."""
@@ -176,20 +140,13 @@ class Trainer:
             self.temperature = fit_temperature(found.logits)
         return self.temperature
 
-    def _freeze_batch_norm(self) -> None:
-        frozen = {"none": nn.Identity(), "encoder": self.model.encoder, "all": self.model}
-        chosen = frozen[self.settings.freeze_batch_norm]
-        for part in chosen.modules() if isinstance(chosen, nn.Module) else ():
-            if isinstance(part, nn.modules.batchnorm._BatchNorm):
-                part.eval()
-
     def _take_average(self) -> None:
         if self.average is not None:
             self.average.put_into(self.model)
 
     def _step(self, stage: Stage, step: int, examples: Examples) -> Losses:
         s = self.settings
-        done, length = step - stage.first, stage.last - stage.first
+        done, length = stage.progress(step)
         losses: Losses = stage.module(examples, rise(done + 1, length, s.kl_warmup))
         self.fabric.backward(losses["loss"])
         self._spoilt += ~losses["loss"].detach().isfinite()
@@ -253,9 +210,8 @@ class Trainer:
             return stop.asked
         if step % LOG_EVERY:
             return False
-        return bool(
-            mean_over_processes(self.fabric, torch.tensor(float(stop.asked), device=self.fabric.device))
-        )
+        asked = torch.tensor(float(stop.asked), device=self.fabric.device)
+        return bool(mean_over_processes(self.fabric, asked))
 
 
 class _Clock:
