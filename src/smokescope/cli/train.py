@@ -1,6 +1,7 @@
 """`smokescope train`: from pictures and masks to a model."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,10 +81,12 @@ def train(
     if fabric.is_global_zero and not resume:
         run.begin(settings, inputs)
     fabric.barrier()
-    with progress_bar("training") as show:
+    with ExitStack() as stack:
         watchers: list[Observer] = []
         if fabric.is_global_zero:
-            watchers = [_Bar(show), _Samples(run), TensorBoard(run.path / "tensorboard")]
+            show = stack.enter_context(progress_bar("training"))
+            board = stack.enter_context(closing(TensorBoard(run.path / "tensorboard")))
+            watchers = [_Bar(show), _Samples(run), board]
         found = train_model(
             settings,
             pictures,

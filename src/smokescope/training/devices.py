@@ -1,5 +1,6 @@
 """One device, many devices, many nodes: what differs between them, and nothing but."""
 
+import logging
 import os
 import warnings
 
@@ -20,7 +21,10 @@ def launch(device: torch.device, precision: Precision) -> Fabric:
     world = int(os.environ.get("WORLD_SIZE", "1"))
     local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     on_gpu = device.type == "cuda"
-    with warnings.catch_warnings():  # it advises on `srun` and on tensor cores
+    if on_gpu:
+        torch.set_float32_matmul_precision("high")
+    logging.getLogger("lightning.fabric").setLevel(logging.WARNING)  # it tells what settings say already
+    with warnings.catch_warnings():  # and advises on `srun`
         warnings.simplefilter("ignore")
         fabric = Fabric(
             accelerator=device.type,
@@ -30,8 +34,6 @@ def launch(device: torch.device, precision: Precision) -> Fabric:
             precision=precision if on_gpu else "32-true",
         )
         fabric.launch()
-    if on_gpu:
-        torch.set_float32_matmul_precision("high")
     return fabric
 
 

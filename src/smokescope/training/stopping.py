@@ -1,6 +1,7 @@
 """Ctrl-C, and a scheduler's SIGTERM, end a run between two steps, with its state saved."""
 
 import signal
+from threading import current_thread, main_thread
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -15,7 +16,8 @@ class Stop:
         self._before: dict[signal.Signals, signal._HANDLER] = {}
 
     def __enter__(self) -> Self:
-        self._before = {each: signal.signal(each, self._note) for each in _SIGNALS}
+        if current_thread() is main_thread():  # signals come to no other
+            self._before = {each: signal.signal(each, self._note) for each in _SIGNALS}
         return self
 
     def __exit__(
