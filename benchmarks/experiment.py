@@ -40,8 +40,8 @@ class Found:
     """Simple, normal and difficult pictures, two each."""
 
 
-def arguments(description: str | None, config: str) -> argparse.Namespace:
-    """The options that both experiments take."""
+def arguments(description: str | None, config: str, seeds: int | None = None) -> argparse.Namespace:
+    """The options that experiments take."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help="the folder that the configuration's sources are below")
     parser.add_argument("out", type=Path, help="a folder for the runs")
@@ -49,6 +49,8 @@ def arguments(description: str | None, config: str) -> argparse.Namespace:
     parser.add_argument("--fold", type=int, default=1)
     parser.add_argument("--encoder", type=Path)
     parser.add_argument("--config", default=config)
+    if seeds is not None:
+        parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for all variants")
     parser.add_argument("--only", action="append", help="of the variants; all if it is not given")
     return parser.parse_args()
