@@ -1,30 +1,47 @@
-"""What the Segmenter adds to the bare network: decoding, resizing, maps and regions of a 640 x 480 JPEG."""
+"""What the Segmenter adds to the bare network: decoding, resizing, maps and regions of a 640 x 480 JPEG.
+
+The overhead is timed by itself, with a network that answers at once: as the difference of two long times
+it would be lost in what a busy machine does besides.
+"""
 
 import argparse
 import io
 from pathlib import Path
+from typing import cast
 
 import cv2
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from PIL import Image
+from torch import nn
 
 from benchmarks.timing import compare, table
 from smokescope import load
 from smokescope.data.pictures import picture_from_bytes
 from smokescope.inference import Segmenter
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
+from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, SmokeModel
 
 HEIGHT, WIDTH = 480, 640
 INPUT = InputSettings(height=HEIGHT, width=WIDTH, fit="aspect")
+
+
+class Remembered(nn.Module):
+    """A network that gives one answer, whatever it sees, at once."""
+
+    def __init__(self, answer: object) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def forward(self, *_: object) -> object:
+        """The answer."""
+        return self.answer
 
 
 def photograph() -> bytes:
     """Something like a hill below a sky, with grain."""
     rng = np.random.default_rng(0)
     coarse = rng.uniform(60, 200, (8, 10, 3)).astype(np.float32)
-    smooth: NDArray[np.float32] = cv2.resize(coarse, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC)
+    smooth = np.asarray(cv2.resize(coarse, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC), np.float32)
     pixels = (smooth + rng.normal(0, 6, smooth.shape)).clip(0, 255).astype(np.uint8)
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "JPEG", quality=88)
@@ -43,32 +60,26 @@ def main() -> None:
     )
     data = given.picture.read_bytes() if given.picture else photograph()
     pixels = picture_from_bytes(data)
-    network = segmenter.pipeline.network
+    pipeline = segmenter.pipeline
     with torch.inference_mode():
-        prepared = segmenter.pipeline.prepare(torch.from_numpy(pixels).permute(2, 0, 1)[None])
-        prediction = segmenter(pixels)
+        prepared = pipeline.prepare(torch.from_numpy(pixels).permute(2, 0, 1)[None])
+        at_once = cast(SmokeModel, Remembered(pipeline.network(prepared)))
+        shell = Segmenter(Pipeline(at_once, pipeline.input, pipeline.temperature), "cpu")
         seconds = compare(
             {
-                "bare network, eager": lambda: network(prepared),
-                "Segmenter: JPEG to regions": lambda: segmenter(data).regions,
-                "of which decoding": lambda: picture_from_bytes(data),
-                "of which regions": lambda: find_again(prediction),
+                "bare network, eager": lambda: pipeline.network(prepared),
+                "Segmenter, JPEG to regions": lambda: segmenter(data).regions,
+                "all but the network": lambda: shell(data).regions,
+                "decoding": lambda: picture_from_bytes(data),
             },
             rounds=given.rounds,
         )
-    bare, whole = seconds["bare network, eager"], seconds["Segmenter: JPEG to regions"]
+    whole, regions = seconds["Segmenter, JPEG to regions"], len(segmenter(data).regions)
     table(
-        f"Segmenter, one {pixels.shape[1]} x {pixels.shape[0]} picture, {len(prediction.regions)} regions",
+        f"Segmenter, one {pixels.shape[1]} x {pixels.shape[0]} picture, {regions} regions",
         ("", "ms", "of the prediction"),
-        [(name, f"{1e3 * s:.1f}", f"{100 * s / whole:.1f} %") for name, s in seconds.items()]
-        + [("overhead", f"{1e3 * (whole - bare):.1f}", f"{100 * (1 - bare / whole):.1f} %")],
+        [(name, f"{1e3 * s:.1f}", f"{100 * s / whole:.1f} %") for name, s in seconds.items()],
     )
-
-
-def find_again(prediction: object) -> object:
-    """Regions are found once and kept: forget them."""
-    prediction.__dict__.pop("regions", None)
-    return prediction.regions  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What verdicts are worth: how many smokes are found, handed to a person or missed, and what is raised for nothing.
+"""What verdicts are worth: smokes found, handed to a person or missed, and what is raised for nothing.
 
-    python -m benchmarks.verdicts --model M --data smoke5k/train --negatives negatives --folds folds.json --fold 1
+    python -m benchmarks.verdicts --model M --data smoke5k/train --negatives negatives --folds F --fold 1
 
 A smoke is found if a region called smoke touches its mask, grown by 1 % of the longer side as for an alarm;
 handed to a person if only an unsure one does. Settings are proposed from a sweep: those that miss least, and
@@ -109,13 +109,14 @@ def judge(looked: Sequence[Looked], settings: VerdictSettings) -> Counts:
 def propose(
     looked: Sequence[Looked], shipped: VerdictSettings, false_smoke: float, false_unsure: float
 ) -> VerdictSettings | None:
-    """The best of a sweep that keeps to both limits; None if none does."""
-    best: tuple[tuple[float, float, float], VerdictSettings] | None = None
+    """The best of a sweep that keeps to both limits, the strictest of equals; None if none does."""
+    best: tuple[tuple[float, ...], VerdictSettings] | None = None
     for lower, upper, doubt in itertools.product(UNSURE, SMOKE, EPISTEMIC):
         if lower <= upper:
             settings = replace(shipped, unsure_above=lower, smoke_above=upper, epistemic_above=doubt)
             counts = judge(looked, settings)
-            worth = (-counts.missed, counts.found, -counts.false_smoke - counts.false_unsure)
+            raised = counts.false_smoke + counts.false_unsure
+            worth = (-counts.missed, counts.found, -raised, upper, lower, -doubt)
             within = counts.false_smoke <= false_smoke and counts.false_unsure <= false_unsure
             if within and (best is None or worth > best[0]):
                 best = worth, settings

@@ -1,0 +1,91 @@
+"""The page in a real browser: switching, fading, sorting and hiding, by keyboard too."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.report.test_predict_page import row
+
+from smokescope.report.predict_page import predict_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """The page of a smoke (b), an unsure (c) and an empty picture (a), opened; trouble fails the test."""
+    if BROWSER is None:
+        pytest.skip("there is no Chromium here")
+    folder = tmp_path_factory.mktemp("page")
+    rows = [row(folder, "a", 20), row(folder, "b", 230), row(folder, "c", 120)]
+    (folder / "report.html").write_text(predict_page(rows, "by a model"))
+    trouble: list[str] = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        opened = browser.new_page()
+        opened.on("console", lambda message: trouble.append(message.text))
+        opened.on("pageerror", lambda error: trouble.append(str(error)))
+        opened.on("request", lambda request: trouble.append(request.url) if outside(request.url) else None)
+        opened.goto((folder / "report.html").as_uri())
+        yield opened
+        browser.close()
+    assert trouble == []
+
+
+def outside(url: str) -> bool:
+    return not url.startswith(("data:", "file:")) or Path(url).suffix == ".ico"
+
+
+def seen(page: Page) -> dict[str, float]:
+    """Layers of the first row that can be seen, with their opacity."""
+    script = """() => Object.fromEntries([...document.querySelector('.row').querySelectorAll('.layer')]
+        .map(layer => [layer.className.slice(6), Number(getComputedStyle(layer).opacity)])
+        .filter(([, opacity]) => opacity > 0))"""
+    return page.evaluate(script)
+
+
+def order(page: Page) -> str:
+    script = "() => [...document.querySelectorAll('.row:not([hidden])')].map(r => r.dataset.name).join('')"
+    return page.evaluate(script)
+
+
+def test_layers_are_switched_by_keyboard_and_faded(page: Page) -> None:
+    assert seen(page) == {"mask": 0.75}
+    page.focus("input[value=mask]")
+    page.keyboard.press("ArrowRight")
+    assert seen(page) == {"probability": 0.75}
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.fill("input[name=fade]", "40")
+    assert seen(page) == {"epistemic": 0.4}
+    assert page.is_visible(".scale.epistemic")
+    assert not page.is_visible(".scale.total")
+
+
+def test_rows_are_sorted_and_hidden(page: Page) -> None:
+    assert order(page) == "bca"
+    page.select_option("select", "name")
+    assert order(page) == "abc"
+    page.focus("input[value=nothing]")
+    page.keyboard.press("Space")
+    assert order(page) == "bc"
+    page.keyboard.press("Space")
+    page.select_option("select", "area")
+    assert order(page)[0] == "b"
+
+
+def test_outlines_lie_over_the_picture_and_can_go(page: Page) -> None:
+    script = "() => document.querySelector('.view polygon').getBoundingClientRect().width / \
+        document.querySelector('.view').getBoundingClientRect().width"
+    assert page.evaluate(script) == pytest.approx(19 / 160, rel=0.05)
+    page.uncheck("input[name=regions]")
+    assert not page.is_visible(".view svg")
