@@ -179,11 +179,11 @@ def test_a_video_without_pyav_is_explained(
     assert "smokescope[video]" in done.stderr
 
 
-def test_an_input_is_never_replaced(run: Run, model: Path, tmp_path: Path, video: Path) -> None:
-    inside = tmp_path / "out" / "clip.mp4"
-    inside.parent.mkdir()
-    inside.write_bytes(video.read_bytes())
-    done = run("predict", inside, "--out", inside.parent, "--model", model)
+@pytest.mark.parametrize("names", [("clip.mp4",), ("a.png", "a.mask.png")])
+def test_an_input_is_never_replaced(run: Run, model: Path, tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (tmp_path / name).write_bytes(encode_png(hill(230)))
+    done = run("predict", *(tmp_path / name for name in names), "--out", tmp_path / ".", "--model", model)
     assert done.returncode == 2
-    assert "would be replaced by its own result" in done.stderr
-    assert inside.read_bytes() == video.read_bytes()
+    assert f"{tmp_path / names[-1]} is to be read, and would be replaced" in done.stderr
+    assert all((tmp_path / name).read_bytes() == encode_png(hill(230)) for name in names)

@@ -63,9 +63,10 @@ def predict(
     from smokescope.data.inputs import VIDEO_SUFFIXES, collect_pictures
     from smokescope.data.pictures import SUFFIXES, read_picture
     from smokescope.report.coco import encode_coco
-    from smokescope.report.results import encode_results, is_done, read_result
+    from smokescope.report.results import encode_results, is_done, read_result, refuse_replacing
 
     found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES)
+    refuse_replacing(found.pictures, out)
     identity = _identity(model)
     about = {"smokescope": __version__, "model": identity, "tiles": tiles.value}
     segmenter = load(model, device, tiles.value)

@@ -37,8 +37,6 @@ def annotate_video(
         SmokescopeError: The video cannot be read or the results cannot be written; none is left then.
     """
     final = file.result(out, ".mp4")
-    if final.exists() and file.path.exists() and final.samefile(file.path):
-        raise SmokescopeError(f"{file.path} would be replaced by its own result: name another output folder")
     if final.is_dir():
         raise SmokescopeError(f"{final} cannot be written: a folder has that name")
     prepare_folder(final.parent)

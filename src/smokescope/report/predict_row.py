@@ -117,7 +117,8 @@ def _facts(record: Record) -> str:
         video = record.take("video")
         facts["Video"] = (
             f"{video.take('looked_at').read(int)} frames looked at, {video.take('smoke').read(int)} smoke, "
-            f"{video.take('unsure').read(int)} unsure; shown: {video.take('seconds').read(float):.1f} s"
+            f"{video.take('unsure').read(int)} unsure; "
+            f"the one at {video.take('seconds').read(float):.1f}&nbsp;s is shown"
         )
     return f"<dl>{''.join(f'<dt>{key}</dt><dd>{value}</dd>' for key, value in facts.items())}</dl>"
 

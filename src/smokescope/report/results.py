@@ -3,7 +3,7 @@
 Maps are 8-bit grey PNG of the picture's size on fixed scales: 255 is a probability of 1, or ln 2 nats.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from smokescope.report.overlay import draw_overlay
 from smokescope.uncertainty import LN2
 
 FORMAT = "smokescope prediction"
+VIDEO_ENDINGS = (".mp4", ".jsonl", ".frame.jpg")  # of what a video gets besides
 
 
 class Quantity(NamedTuple):
@@ -43,6 +44,25 @@ QUANTITIES = {
         "Epistemic", "doubt that lies in the model: it has not seen the like", EPISTEMIC, LN2
     ),
 }
+
+
+ENDINGS = (*(f".{name}.png" for name in (*QUANTITIES, "mask")), ".overlay.jpg", ".json")
+
+
+def refuse_replacing(inputs: Sequence[PictureFile], out: Path) -> None:
+    """Stop where results would take the place of what is still to be read.
+
+    Raises:
+        SmokescopeError: A result would have the name of an input.
+    """
+    taken = {file.path.resolve() for file in inputs}
+    for file in inputs:
+        for ending in (*ENDINGS, *VIDEO_ENDINGS):
+            if (result := file.result(out, ending)).resolve() in taken:
+                raise SmokescopeError(
+                    f"{result} is to be read, and would be replaced by a result of {file.path}: "
+                    "name another output folder"
+                )
 
 
 def encode_results(
@@ -89,8 +109,7 @@ def is_done(file: PictureFile, out: Path, about: Mapping[str, object]) -> bool:
         newer = file.path.stat().st_mtime <= record.path.stat().st_mtime
     except (SmokescopeError, OSError):
         return False
-    endings = [f".{name}.png" for name in (*QUANTITIES, "mask")] + [".overlay.jpg"]
-    return same and newer and all(file.result(out, ending).is_file() for ending in endings)
+    return same and newer and all(file.result(out, ending).is_file() for ending in ENDINGS)
 
 
 def read_map(file: PictureFile, out: Path, name: str) -> NDArray[np.uint8]:
