@@ -1,0 +1,76 @@
+"""HTTP/1.1 with a clock: who dawdles over asking, or over listening, is cut off.
+
+A request's body has a time limit of its own, where it is read.
+"""
+
+import asyncio
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+class Protocol(H11Protocol):
+    """One connection.
+
+    Attributes:
+        patience: Seconds for a request's first lines to arrive, and for any of an answer to be taken.
+    """
+
+    patience = 10.0
+    _asking: asyncio.TimerHandle | None = None
+    _listening: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody is there, and should say what they want."""
+        super().connection_made(transport)
+        self._wait_for_request()
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes came: part of a request's head, or of its body."""
+        super().data_received(data)
+        self._wait_for_request()
+
+    def pause_writing(self) -> None:
+        """Much of an answer was not taken yet."""
+        super().pause_writing()
+        self._wait_for_listener()
+
+    def on_response_complete(self) -> None:
+        """An answer was given whole; it should be taken whole."""
+        super().on_response_complete()
+        self._wait_for_listener()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """They are gone."""
+        for clock in (self._asking, self._listening):
+            if clock is not None:
+                clock.cancel()
+        super().connection_lost(exc)
+
+    def _wait_for_request(self) -> None:
+        if self._answering():
+            if self._asking is not None:
+                self._asking.cancel()
+                self._asking = None
+        elif self._asking is None:  # further bytes of the same head do not turn the clock back
+            self._asking = self.loop.call_later(self.patience, self._never_asked)
+
+    def _never_asked(self) -> None:
+        self._asking = None
+        if not self._answering():
+            self.transport.abort()
+
+    def _wait_for_listener(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        if unsent and self._listening is None:
+            self._listening = self.loop.call_later(self.patience, self._check_listener, unsent)
+
+    def _check_listener(self, before: int) -> None:
+        self._listening = None
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._wait_for_listener()  # slow, but listening
+
+    def _answering(self) -> bool:
+        cycle: object = self.cycle  # None before the first request, whatever its type says
+        return cycle is not None and not self.cycle.response_complete

@@ -1,0 +1,78 @@
+"""Running the service: a socket, uvicorn on it, and an orderly end."""
+
+import os
+import socket
+import time
+from types import FrameType
+
+import uvicorn
+
+from smokescope.errors import SmokescopeError
+from smokescope.serve.app import create_app
+from smokescope.serve.protocol import Protocol
+from smokescope.serve.service import Service
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Take an address, without answering there yet.
+
+    Raises:
+        SmokescopeError: It is taken, not ours to take, or no address of this machine.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError:
+        raise SmokescopeError(f"{host} is no address of this machine: try 127.0.0.1") from None
+    taken = socket.socket(family, kind)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # or a restart would have to wait minutes
+    try:
+        taken.bind(address)
+    except OSError as error:
+        taken.close()
+        reason = (error.strerror or "it cannot be taken").lower()
+        raise SmokescopeError(f"cannot serve on {host} port {port}: {reason}; try another --port") from None
+    return taken
+
+
+def make_server(service: Service) -> "Server":
+    """A server; its `run([socket])` serves until told to stop by SIGTERM or Ctrl-C, or `stop()`."""
+    Protocol.patience = service.limits.head_seconds
+    config = uvicorn.Config(
+        create_app(service),
+        http=Protocol,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+    )
+    return Server(config, service)
+
+
+class Server(uvicorn.Server):
+    """Told to stop, it turns new work away and finishes what it has; told twice, it goes."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self.service = service
+        self.until = 0.0
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal to stop."""
+        if self.service.closing:
+            os._exit(1)  # threads cannot be told to stop; nothing is on disk that could be left half-done
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop; the rest happens at the next tick."""
+        self.service.closing = True
+        self.until = time.monotonic() + self.service.limits.grace
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        if self.service.closing and (self.service.present == 0 or time.monotonic() > self.until):
+            self.should_exit = True
+        return await super().on_tick(counter)

@@ -1,0 +1,146 @@
+"""The queue: pictures of one size go together, in order, on one thread, and nobody's trouble is another's."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from smokescope.data.pictures import picture_from_bytes
+from smokescope.errors import SmokescopeError
+from smokescope.inference import Prediction
+from smokescope.serve.engine import Answered, Engine, Full, Pixels, Timings
+from smokescope.serve.limits import Limits
+from tests.serve.service import Brightness, png
+
+Work = Callable[[Engine], Awaitable[None]]
+
+
+def render(_: Pixels, prediction: Prediction, timings: Timings) -> bytes:
+    return json.dumps([round(float(prediction.probability[-1, -1]) * 255), timings.batch]).encode()
+
+
+def submit(engine: Engine, level: int, width: int = 40) -> asyncio.Future[Answered]:
+    return engine.submit(png(width, 30, level), (width, 30), render)
+
+
+def with_engine(segmenter: Brightness, work: Work, **limits: float) -> None:
+    async def main() -> None:
+        engine = Engine(segmenter, Limits(**limits))  # type: ignore[arg-type]
+        await engine.start()
+        segmenter.batches.clear()
+        try:
+            await work(engine)
+        finally:
+            segmenter.free.set()
+            await engine.stop()
+
+    asyncio.run(main())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.002)
+
+
+def test_those_of_one_size_go_together_and_the_oldest_first() -> None:
+    segmenter = Brightness()
+
+    async def work(engine: Engine) -> None:
+        segmenter.free.clear()
+        plug = [submit(engine, 9, width=5), submit(engine, 9, width=6)]  # both places are taken
+        await until(lambda: engine.waiting == 0)
+        jobs = [submit(engine, level, 40 if level % 2 else 50) for level in range(1, 8)]
+        segmenter.free.set()
+        answers = [json.loads((await job).body) for job in jobs]
+        assert [level for level, _ in answers] == list(range(1, 8))
+        assert [batch for _, batch in answers] == [3, 3, 3, 3, 3, 3, 1]
+        await asyncio.gather(*plug)
+
+    with_engine(segmenter, work, batch=3)
+    assert [len(batch) for batch in segmenter.batches] == [1, 1, 3, 3, 1]
+    assert [batch[0][1] for batch in segmenter.batches[2:]] == [40, 50, 40]
+    assert len(segmenter.threads) == 1
+
+
+def test_the_first_waits_a_moment_for_others() -> None:
+    segmenter = Brightness()
+
+    async def work(engine: Engine) -> None:
+        first = submit(engine, 1)
+        await asyncio.sleep(0.05)
+        await asyncio.gather(first, submit(engine, 2))
+
+    with_engine(segmenter, work, gather_seconds=2.0, batch=2)
+    assert [len(batch) for batch in segmenter.batches] == [2]
+
+
+def test_a_full_queue_refuses_and_a_cancelled_job_makes_room() -> None:
+    segmenter = Brightness()
+
+    async def work(engine: Engine) -> None:
+        segmenter.free.clear()
+        running = [submit(engine, 1, width=5), submit(engine, 1, width=6)]
+        await until(lambda: engine.waiting == 0)
+        waiting = [submit(engine, 1, width=w) for w in (7, 8)]
+        with pytest.raises(Full):
+            submit(engine, 1)
+        waiting[0].cancel()
+        last = submit(engine, 1, width=9)
+        segmenter.free.set()
+        await asyncio.gather(*running, waiting[1], last)
+
+    with_engine(segmenter, work, queue=2)
+    assert 7 not in {shape[1] for batch in segmenter.batches for shape in batch}
+
+
+def test_one_that_breaks_the_model_fails_alone() -> None:
+    segmenter = Brightness(bad_width=50)
+
+    async def work(engine: Engine) -> None:
+        # told to be of one size, so that they share a batch
+        data = [png(40, 30, 1), png(50, 30, 2), png(40, 30, 3)]
+        jobs = [engine.submit(each, (40, 30), render) for each in data]
+        good, bad, fine = await asyncio.gather(*jobs, return_exceptions=True)
+        assert isinstance(good, Answered)
+        assert isinstance(fine, Answered)
+        assert isinstance(bad, RuntimeError)
+
+    with_engine(segmenter, work, gather_seconds=0.5, batch=3)
+    assert [len(batch) for batch in segmenter.batches] == [3, 1, 1, 1]
+
+
+def test_a_damaged_picture_fails_alone() -> None:
+    async def work(engine: Engine) -> None:
+        whole = png(200, 200, kind="JPEG")
+        jobs = [engine.submit(data, (200, 200), render) for data in (whole, whole[:-600], whole)]
+        good, bad, fine = await asyncio.gather(*jobs, return_exceptions=True)
+        assert isinstance(good, Answered)
+        assert isinstance(fine, Answered)
+        assert isinstance(bad, SmokescopeError)
+
+    with_engine(Brightness(), work)
+
+
+def test_only_two_batches_are_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = 0
+
+    def count(data: bytes) -> Pixels:
+        nonlocal decoded
+        decoded += 1
+        return picture_from_bytes(data)
+
+    monkeypatch.setattr("smokescope.serve.engine.picture_from_bytes", count)
+    segmenter = Brightness()
+
+    async def work(engine: Engine) -> None:
+        segmenter.free.clear()
+        jobs = [submit(engine, 1) for _ in range(20)]
+        await asyncio.sleep(0.2)
+        assert decoded == 8
+        segmenter.free.set()
+        await asyncio.gather(*jobs)
+        assert decoded == 20
+
+    with_engine(segmenter, work, batch=4)

@@ -1,0 +1,168 @@
+"""Real sockets: clients that dawdle, flood, vanish or never listen, and the others who must not notice."""
+
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import httpx
+import pytest
+
+from smokescope.errors import SmokescopeError
+from smokescope.serve.limits import Limits
+from smokescope.serve.server import bind
+from smokescope.serve.service import Service
+from tests.serve.service import MODEL, Brightness, live, png
+
+LIMITS = Limits(head_seconds=0.6, upload_seconds=0.8, body_bytes=200_000)
+PICTURE = {"content-type": "image/png"}
+
+
+@pytest.fixture(scope="module")
+def segmenter() -> Brightness:
+    return Brightness()
+
+
+@pytest.fixture(scope="module")
+def service(segmenter: Brightness) -> Service:
+    return Service(segmenter, MODEL, LIMITS)
+
+
+@pytest.fixture(scope="module")
+def address(service: Service) -> Iterator[str]:
+    with live(service) as found:
+        yield found
+
+
+def connect(address: str, text: bytes = b"") -> socket.socket:
+    host, port = address.removeprefix("http://").split(":")
+    found = socket.create_connection((host, int(port)), timeout=10)
+    found.sendall(text)
+    return found
+
+
+def head(length: int | None) -> bytes:
+    size = b"Transfer-Encoding: chunked" if length is None else b"Content-Length: %d" % length
+    return b"POST /v1/segment HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\n" + size + b"\r\n\r\n"
+
+
+def everything(connection: socket.socket) -> bytes:
+    """All that comes until the other side closes."""
+    data = b""
+    with suppress(ConnectionResetError):
+        while more := connection.recv(65536):
+            data += more
+    return data
+
+
+def seconds_until_cut_off(connection: socket.socket, text: bytes, pause: float = 0.0) -> float:
+    """How long one may go on sending the same, 10 at most."""
+    started = time.monotonic()
+    with suppress(OSError):
+        while time.monotonic() - started < 10:
+            connection.sendall(text)
+            time.sleep(pause)
+    return time.monotonic() - started
+
+
+def is_served(address: str) -> bool:
+    return httpx.post(address + "/v1/segment", content=png(), headers=PICTURE).status_code == 200
+
+
+@pytest.mark.parametrize("text", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\nX-A: "])
+def test_who_never_finishes_asking_is_cut_off(address: str, text: bytes) -> None:
+    with connect(address, text) as slow:
+        assert everything(slow) == b""
+    assert is_served(address)
+
+
+def test_a_byte_now_and_then_does_not_help(address: str) -> None:
+    with connect(address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n") as slow:
+        assert slow.recv(12) == b"HTTP/1.1 200"  # a first request is quick, and answered
+        assert seconds_until_cut_off(slow, b"G", pause=0.05) < 5
+
+
+@pytest.mark.parametrize("length", [1000, None])
+def test_a_body_that_does_not_arrive_in_time(address: str, length: int | None) -> None:
+    with connect(address, head(length) + (b"5\r\nhello\r\n" if length is None else b"hello")) as slow:
+        answer = everything(slow)
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"connection: close" in answer.lower()
+    assert b"did not arrive whole within 0.8 seconds" in answer
+
+
+def test_many_who_dawdle_keep_nobody_waiting(address: str, service: Service) -> None:
+    slow = [connect(address, head(1000) + b"x") for _ in range(100)]
+    try:
+        assert is_served(address)
+        assert service.bodies.held == 100
+    finally:
+        for each in slow:
+            each.close()
+
+
+def test_too_large_is_heard_by_who_sends_on_without_listening(address: str) -> None:
+    with connect(address, head(4_000_000)) as stubborn:
+        for _ in range(40):
+            stubborn.sendall(bytes(100_000))
+        assert everything(stubborn).startswith(b"HTTP/1.1 413")
+
+
+def test_an_endless_body_is_cut_off(address: str) -> None:
+    with connect(address, head(None)) as endless:
+        assert seconds_until_cut_off(endless, b"2710\r\n" + bytes(10_000) + b"\r\n") < 8
+    assert is_served(address)
+
+
+def test_who_never_takes_the_answer_is_cut_off(address: str) -> None:
+    with connect(address) as deaf:
+        deaf.settimeout(0.2)
+        with suppress(TimeoutError, ConnectionError):  # many answers, more than buffers hold
+            deaf.sendall(b"GET /app.js HTTP/1.1\r\nHost: x\r\n\r\n" * 2000)
+        time.sleep(3 * LIMITS.head_seconds)
+        deaf.settimeout(10)
+        assert everything(deaf).count(b"HTTP/1.1 200 OK") < 1500
+    assert is_served(address)
+
+
+def test_who_listens_slowly_is_not(address: str) -> None:
+    with connect(address, b"GET /app.js HTTP/1.1\r\nHost: x\r\n\r\n" * 400) as slow:
+        data, started = b"", time.monotonic()
+        while data.count(b"HTTP/1.1 200 OK") < 400 and time.monotonic() - started < 20:
+            data += slow.recv(150_000)
+            time.sleep(0.05)
+    assert data.count(b"HTTP/1.1 200 OK") == 400
+    assert time.monotonic() - started > 2 * LIMITS.head_seconds
+
+
+def test_nobody_works_for_who_has_gone(address: str, segmenter: Brightness) -> None:
+    segmenter.free.clear()
+    segmenter.batches.clear()
+    with ThreadPoolExecutor(2) as pool:
+        plugs = [
+            pool.submit(httpx.post, address + "/v1/segment", content=png(width), headers=PICTURE)
+            for width in (71, 72)
+        ]
+        time.sleep(0.3)
+        body = png(73)
+        connect(address, head(len(body)) + body).close()
+        time.sleep(0.3)
+        segmenter.free.set()
+        assert [plug.result().status_code for plug in plugs] == [200, 200]
+    assert is_served(address)
+    assert 73 not in {shape[1] for batch in segmenter.batches for shape in batch}
+
+
+def test_what_is_no_http_is_refused(address: str) -> None:
+    with connect(address, b"\x16\x03\x01 hello\r\n\r\n") as odd:
+        assert everything(odd).startswith(b"HTTP/1.1 400")
+
+
+def test_an_address_that_is_taken_or_no_address_is_told() -> None:
+    with bind("127.0.0.1", 0) as taken:
+        taken.listen()
+        with pytest.raises(SmokescopeError, match="address already in use; try another --port"):
+            bind("127.0.0.1", taken.getsockname()[1])
+    with pytest.raises(SmokescopeError, match=r"no\.such\.host\.invalid is no address"):
+        bind("no.such.host.invalid", 0)
