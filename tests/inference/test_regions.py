@@ -83,12 +83,14 @@ def test_a_few_hot_pixels_are_no_smoke_and_a_speck_is_nothing() -> None:
     assert predict(speck).verdict == "smoke"
 
 
-def test_the_least_area_is_counted_exactly() -> None:
-    chances = np.zeros((100, 150), np.float32)
-    chances[0, :3] = 1.0  # 0.0002 of the picture, which in floats is a little more
-    assert predict(chances, settings=VerdictSettings()).verdict == "smoke"
-    chances[0, 2] = 0.0
-    assert predict(chances, settings=VerdictSettings()).verdict == "nothing"
+@pytest.mark.parametrize(("least_area", "size", "pixels"), [(0.0002, (100, 150), 3), (0.07, (10, 10), 7)])
+def test_the_least_area_is_counted_exactly(least_area: float, size: tuple[int, int], pixels: int) -> None:
+    settings = VerdictSettings(least_area=least_area)  # 0.07 * 100 is a little above 7 in floats
+    chances = np.zeros(size, np.float32)
+    chances[0, :pixels] = 1.0
+    assert predict(chances, settings=settings).verdict == "smoke"
+    chances[0, 0] = 0.0
+    assert predict(chances, settings=settings).verdict == "nothing"
 
 
 def test_smoke_comes_first_then_what_weighs_most() -> None:

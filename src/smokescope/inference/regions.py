@@ -107,7 +107,7 @@ def find_regions(
 
 def least_pixels(pixels: int, settings: VerdictSettings) -> int:
     """The smallest region, in pixels, in a picture of so many."""
-    # rounded first: 0.0002 * 150 * 100 is above 3 in floats
+    # rounded first: 0.07 * 100 is above 7 in floats
     return max(1, math.ceil(round(settings.least_area * pixels, 6)))
 
 

@@ -99,13 +99,10 @@ def split(side: int, tile: int) -> Axis:
     length = math.ceil(side / (count - (count - 1) * OVERLAP))
     starts = [round(i * (side - length) / max(1, count - 1)) for i in range(count)]
     hill = torch.sin(math.pi * (torch.arange(length, dtype=torch.float64) + 0.5) / length).square()
-    hills = hill.repeat(count, 1)
-    middle = length // 2
-    hills[0, :middle] = hills[-1, middle:] = 1  # it fades towards other tiles, and there is none beyond
     total = torch.zeros(side, dtype=torch.float64)
-    for start, own in zip(starts, hills, strict=True):
-        total[start : start + length] += own
-    weights = [own / total[start : start + length] for start, own in zip(starts, hills, strict=True)]
+    for start in starts:
+        total[start : start + length] += hill
+    weights = [hill / total[start : start + length] for start in starts]  # 1 where there is no other tile
     return Axis(starts, length, torch.stack(weights).float())
 
 
