@@ -115,6 +115,7 @@ async function preview(url, mine) {
   get("picture").src = url;
   get("picture").alt = "The picture that was chosen";
   get("viewer").style.setProperty("--aspect", probe.naturalWidth / probe.naturalHeight);
+  if (get("drop").contains(document.activeElement)) get("main").focus({ preventScroll: true });
   get("drop").hidden = true;
   get("viewer").hidden = get("another").hidden = get("scan").hidden = false;
   clear();

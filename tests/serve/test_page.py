@@ -1,0 +1,271 @@
+"""The page in a real browser, from a dropped picture to the list of regions."""
+
+import base64
+import io
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from smokescope.serve.limits import Limits
+from smokescope.serve.service import Service
+from tests.serve.service import MODEL, Brightness, live
+
+NEEDED = os.environ.get("CI_REQUIRES_BROWSER") == "1"
+if NEEDED:
+    from playwright import sync_api
+else:
+    sync_api = pytest.importorskip("playwright.sync_api")
+Page = sync_api.Page
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+NAME_OF_FOCUS = """() => {
+    const { id, name, className } = document.activeElement;
+    return id || name || className;
+}"""
+TOKEN = "a-token-for-the-tests"
+DROP = """([base64, name, type]) => {
+    const bytes = Uint8Array.from(atob(base64), letter => letter.charCodeAt(0));
+    const data = new DataTransfer();
+    data.items.add(new File([bytes], name, { type }));
+    for (const kind of ["dragenter", "dragover", "drop"])
+        document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true }));
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[sync_api.Browser]:
+    if CHROMIUM is None:
+        assert not NEEDED, "there is no Chromium here"
+        pytest.skip("there is no Chromium here")
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, "--disable-sync"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with live(Service(Brightness(), MODEL, Limits())) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: sync_api.Browser, address: str) -> Iterator[Page]:
+    yield from opened(browser, address)
+
+
+def opened(browser: sync_api.Browser, address: str, expected: tuple[str, ...] = ()) -> Iterator[Page]:
+    """The page, opened; a word in the console or a request to elsewhere fails the test."""
+    trouble: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    shown = context.new_page()
+    shown.set_default_timeout(15_000)
+    shown.on("console", lambda message: trouble.append(message.text))
+    shown.on("pageerror", lambda error: trouble.append(str(error)))
+    shown.on(
+        "request", lambda request: trouble.append(request.url) if outside(request.url, address) else None
+    )
+    shown.goto(address)
+    shown.wait_for_selector("#model:not(:empty), #token:not([hidden])")
+    yield shown
+    context.close()
+    assert [each for each in trouble if not any(words in each for words in expected)] == []
+
+
+def outside(url: str, address: str) -> bool:
+    return not url.startswith((address + "/", "blob:" + address))
+
+
+def hill() -> bytes:
+    """Dark, with a bright plume on the left, one that is not quite on the right, and a soft edge below."""
+    grey = np.full((120, 160), 20, np.uint8)
+    grey[20:50, 10:60] = 230
+    grey[20:50, 110:150] = 100
+    grey[80:120] = np.linspace(0, 250, 160).astype(np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(grey).convert("RGB").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def drop(page: Page, data: bytes, name: str = "hill.png", kind: str = "image/png") -> None:
+    page.evaluate(DROP, [base64.b64encode(data).decode(), name, kind])
+
+
+def see(page: Page) -> None:
+    drop(page, hill())
+    page.wait_for_selector("#facts:not(:empty)")
+
+
+def ink(page: Page, selector: str) -> int:
+    """How many pixels of a canvas are drawn on, once it has been drawn."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    script = """name => {
+        const canvas = document.querySelector(name);
+        const { width, height } = canvas;
+        const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+        copy.drawImage(canvas, 0, 0);
+        const data = copy.getImageData(0, 0, width, height).data;
+        let count = 0;
+        for (let i = 3; i < data.length; i += 4) count += data[i] > 20;
+        return count;
+    }"""
+    return int(page.evaluate(script, selector))
+
+
+def slide(page: Page, selector: str, value: float) -> None:
+    page.locator(selector).fill(str(value))
+
+
+def test_from_drop_to_regions(page: Page) -> None:
+    assert page.is_visible("text=Is that smoke?")
+    assert not page.is_visible("#viewer")
+    see(page)
+    assert not page.is_visible("#drop")
+    assert not page.is_visible("#problem")
+    assert page.inner_text("#verdict-word") == "Smoke"
+    assert page.inner_text("#verdict-words") == "Raise the alarm: 2 regions are smoke, one is uncertain."
+    assert page.inner_text("#status").startswith("Smoke.")
+    assert page.inner_text("#facts").startswith("160 × 120 pixels")
+    regions = page.locator(".region").all_inner_texts()
+    assert [text.split("\n")[:2] for text in regions] == [["1", "Smoke"], ["2", "Smoke"], ["3", "Unsure"]]
+    assert "7.8 %" in regions[1]  # 30 x 50 of 160 x 120
+    assert "too faint" in regions[2]
+    assert page.locator("#shapes path.unsure").count() == 1
+
+
+def test_the_threshold_acts_at_once_and_without_the_service(page: Page) -> None:
+    see(page)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    at_half = ink(page, "#layer")
+    slide(page, "#threshold", 0.3)
+    at_third = ink(page, "#layer")
+    assert at_third - at_half >= 30 * 40  # the second plume is in it now
+    expected = 100 * np.mean(np.asarray(Image.open(io.BytesIO(hill())).convert("L")) / 255 > 0.3)
+    assert page.inner_text("#covered") == f"{expected:.1f} % of the picture is above it."
+    page.click("#reset")
+    assert page.input_value("#threshold") == "0.5"
+    assert ink(page, "#layer") == at_half
+    assert not page.is_visible("#reset")
+    assert requests == []
+
+
+def test_layers_are_switched_and_faded_and_the_outline_goes(page: Page) -> None:
+    see(page)
+    outlined = ink(page, "#outline")
+    assert outlined > 200
+    page.uncheck("#outlined")
+    assert ink(page, "#outline") == 0
+    for name, words in (("probability", "How likely"), ("epistemic", "lies in the model")):
+        page.check(f"[name=layer][value={name}]", force=True)
+        assert words in page.inner_text("#meaning")
+        slide(page, "#fade", 0)
+        assert ink(page, "#layer") == 0
+        slide(page, "#fade", 1)
+        assert ink(page, "#layer") == 160 * 120
+    assert page.inner_text("#high") == "0.69"
+
+
+def test_the_list_and_the_picture_point_at_each_other(page: Page) -> None:
+    see(page)
+    page.hover(".region >> nth=1")
+    assert "lit" in (page.get_attribute("#badges .badge >> nth=1", "class") or "")
+    assert "lit" in (page.get_attribute("#spot", "class") or "")
+    frame = page.locator("#frame").bounding_box()
+    assert frame is not None
+    page.mouse.move(frame["x"] + frame["width"] * 130 / 160, frame["y"] + frame["height"] * 35 / 120)
+    assert "lit" in (page.get_attribute(".region >> nth=2", "class") or "")
+    assert "lit" not in (page.get_attribute(".region >> nth=1", "class") or "")
+    assert "probability 0.39" in page.inner_text("#probe")
+
+
+def test_everything_by_keyboard(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "hill.png").write_bytes(hill())
+    page.on("filechooser", lambda chooser: chooser.set_files(tmp_path / "hill.png"))
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if page.evaluate("() => document.activeElement.id") == "file":
+            break
+    assert page.evaluate("() => document.activeElement.id") == "file"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#facts:not(:empty)")
+    reached = list[str]()
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(NAME_OF_FOCUS))
+        match reached[-1]:
+            case "threshold":
+                page.keyboard.press("ArrowLeft")
+                assert page.inner_text("#threshold-value") == "0.49"
+            case "region lit" if reached.count("region lit") == 1:
+                assert "lit" in (page.get_attribute("#badges .badge >> nth=0", "class") or "")
+                page.keyboard.press("Enter")
+                assert page.is_visible("#whole")
+                page.keyboard.press("Escape")
+                assert not page.is_visible("#whole")
+    assert {"threshold", "fade", "outlined", "reset", "region lit", "layer"} <= set(reached)
+    assert page.evaluate("() => document.querySelectorAll('[name=layer]').length") == 5
+    page.focus("[name=layer][value=mask]")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#meaning").startswith("How likely")
+
+
+def test_every_control_has_a_name(page: Page) -> None:
+    see(page)
+    tree = page.locator("body").aria_snapshot()
+    for words in ('slider "Threshold"', 'slider "Fade"', 'radio "Epistemic"', 'button "New picture"'):
+        assert words in tree
+    assert 'button "Region 3: unsure' in tree
+    assert page.locator("button:visible, input:visible").count() > 8
+
+
+def test_what_goes_wrong_is_said_and_gone_with_the_next_picture(
+    browser: sync_api.Browser, address: str
+) -> None:
+    for page in opened(browser, address, expected=("415", "422")):
+        drop(page, b"dear diary", "diary.txt", "text/plain")
+        page.wait_for_selector("#problem:not([hidden])")
+        assert "This is not a JPEG, PNG or WebP picture" in page.inner_text("#problem")
+        assert page.is_visible("#drop")
+        see(page)
+        assert not page.is_visible("#problem")
+        drop(page, hill()[:200])
+        page.wait_for_selector("#problem:not([hidden])")
+        assert "damaged or cut short" in page.inner_text("#problem")
+
+
+def test_a_token_is_asked_for_only_when_needed(browser: sync_api.Browser, page: Page) -> None:
+    assert not page.is_visible("#token")
+    with live(Service(Brightness(), MODEL, Limits(), TOKEN)) as address:
+        for locked in opened(browser, address, expected=("401",)):
+            drop(locked, hill())
+            locked.wait_for_selector("#problem:not([hidden])")
+            assert "needs a token" in locked.inner_text("#problem")
+            locked.fill("#token-input", "wrong-token-altogether")
+            locked.keyboard.press("Enter")
+            locked.wait_for_selector("text=This is not the service's token")
+            locked.fill("#token-input", TOKEN)
+            locked.keyboard.press("Enter")
+            locked.wait_for_selector("#facts:not(:empty)")  # the picture was not forgotten
+            assert not locked.is_visible("#token")
+
+
+@pytest.mark.parametrize("width", [320, 390, 800, 1440])
+def test_nothing_sticks_out_at_any_width(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    for step in (lambda: None, lambda: see(page)):
+        step()
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+def test_the_api_page_tells_of_every_endpoint(page: Page, address: str) -> None:
+    page.goto(address + "/docs")
+    page.wait_for_selector("section >> nth=4")
+    text = page.inner_text("main")
+    for path in ("/v1/segment", "/v1/model", "/livez", "/readyz", "/metrics"):
+        assert path in text
