@@ -38,7 +38,7 @@ class Seen(NamedTuple):
     """A region, as far as verdicts go."""
 
     peak: float
-    epistemic: float
+    doubt: float
     on_smoke: bool
 
 
@@ -85,7 +85,7 @@ def regions_of(prediction: Prediction, lower: float, near: NDArray[np.bool_]) ->
     settings = replace(prediction.settings, unsure_above=lower, smoke_above=1.0)
     maps = (prediction.probability, prediction.total, prediction.aleatoric, prediction.epistemic)
     found = find_regions(*maps, settings)
-    return [Seen(region.peak, region.epistemic, touches(region, near)) for region in found]
+    return [Seen(region.peak, region.doubt, touches(region, near)) for region in found]
 
 
 def touches(region: Region, near: NDArray[np.bool_]) -> bool:
@@ -99,7 +99,7 @@ def judge(looked: Sequence[Looked], settings: VerdictSettings) -> Counts:
     for picture in looked:
         # on a picture with smoke only what touches it counts: an alarm elsewhere did not find it
         regions = [r for r in picture.regions[settings.unsure_above] if r.on_smoke or not picture.smoke]
-        sure = any(r.peak > settings.smoke_above and r.epistemic <= settings.epistemic_above for r in regions)
+        sure = any(r.peak > settings.smoke_above and r.doubt <= settings.epistemic_above for r in regions)
         counts[picture.smoke][0 if sure else 1 if regions else 2] += 1
     smoke, none = max(1, sum(counts[True])), max(1, sum(counts[False]))
     found, handed, missed = (n / smoke for n in counts[True])

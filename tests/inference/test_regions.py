@@ -29,14 +29,15 @@ def blank(height: int = 100, width: int = 120) -> Map:
 def test_a_region_has_its_areas_figures() -> None:
     probability, epistemic = blank(), blank()
     probability[10:20, 30:50], probability[12:14, 32:36] = 0.8, 0.95
-    epistemic[10:20, 30:50] = 0.08
+    epistemic[10:20, 30:50], epistemic[10:12, 30:50] = 0.08, 0.03
     (region,) = predict(probability, epistemic).regions
     assert region.box == (30, 10, 50, 20)
     assert (region.area, region.share) == (200, 200 / 12_000)
     assert region.probability == pytest.approx((192 * 0.8 + 8 * 0.95) / 200)
     assert region.peak == pytest.approx(0.8)  # 12 pixels count, and only 8 are higher
     assert (region.total, region.aleatoric) == pytest.approx((0.4, 0.3))
-    assert region.epistemic == pytest.approx(0.08)
+    assert region.epistemic == pytest.approx(0.07)
+    assert region.doubt == pytest.approx(0.07)  # all of it reaches the peak
     assert region.verdict == "smoke"
     assert set(region.polygon) == {(30, 10), (49, 10), (49, 19), (30, 19)}
 
@@ -66,6 +67,18 @@ def test_verdicts_follow_the_thresholds(probability: float, epistemic: float, ve
     prediction = predict(chances, epistemic)
     assert prediction.verdict == verdict
     assert [region.verdict for region in prediction.regions] == ([verdict] if verdict != "nothing" else [])
+
+
+def test_a_border_in_doubt_does_not_unsettle_what_it_surrounds() -> None:
+    chances, doubt = blank(), blank()
+    chances[40:60, 40:60], chances[45:55, 45:55] = 0.4, 0.9
+    doubt[40:60, 40:60], doubt[45:55, 45:55] = 0.5, 0.01
+    (region,) = predict(chances, doubt).regions
+    assert region.verdict == "smoke"
+    assert region.doubt == pytest.approx(0.01)
+    assert region.epistemic == pytest.approx(0.3775)
+    doubt[45:55, 45:55] = 0.2
+    assert predict(chances, doubt).verdict == "unsure"
 
 
 def test_a_few_hot_pixels_are_no_smoke_and_a_speck_is_nothing() -> None:
@@ -152,7 +165,10 @@ def test_regions_are_what_a_flood_finds(seed: int) -> None:
         rows, columns = np.array(area).T
         assert region.probability == pytest.approx(chances[rows, columns].mean(), abs=1e-6)
         assert region.peak == pytest.approx(sorted(chances[rows, columns])[-5])
-        assert (region.verdict == "smoke") == (region.peak > 0.8 and doubt[rows, columns].mean() <= 0.5)
+        top = np.argsort(chances[rows, columns])[-5:]
+        assert region.doubt == pytest.approx(doubt[rows, columns][top].mean(), abs=1e-6)
+        assert region.epistemic == pytest.approx(doubt[rows, columns].mean(), abs=1e-6)
+        assert (region.verdict == "smoke") == (region.peak > 0.8 and region.doubt <= 0.5)
 
 
 def floods(above: NDArray[np.bool_]) -> list[list[tuple[int, int]]]:

@@ -36,6 +36,8 @@ class Region:
         total: Mean total uncertainty, nats.
         aleatoric: Mean aleatoric uncertainty, nats.
         epistemic: Mean epistemic uncertainty, nats.
+        doubt: The same where the probability reaches the peak: how sure the model is of its best evidence.
+            A region's border is always in doubt, and says nothing about what it surrounds.
         polygon: The outer border, simplified; holes are not cut out. At least three points.
     """
 
@@ -48,11 +50,12 @@ class Region:
     total: float
     aleatoric: float
     epistemic: float
+    doubt: float
     polygon: list[Point]
 
     def to_dict(self) -> dict[str, object]:
         """As plain values for JSON, under the names above."""
-        figures = ("share", "probability", "peak", "total", "aleatoric", "epistemic")
+        figures = ("share", "probability", "peak", "total", "aleatoric", "epistemic", "doubt")
         return {
             "verdict": self.verdict,
             "box": list(self.box),
@@ -86,11 +89,11 @@ def find_regions(
         inside = np.asarray(labels)[window] == label
         chances = probability[window][inside]
         peak = float(np.partition(chances, area - least)[area - least])
-        doubt = float(epistemic[window][inside].mean())
-        known = doubt <= settings.epistemic_above
+        own = epistemic[window][inside]
+        doubt = float(own[chances >= peak].mean())
         regions.append(
             Region(
-                verdict="smoke" if peak > settings.smoke_above and known else "unsure",
+                verdict=_verdict(peak, doubt, settings),
                 box=(x, y, x + width, y + height),
                 area=area,
                 share=area / probability.size,
@@ -98,11 +101,16 @@ def find_regions(
                 peak=peak,
                 total=float(total[window][inside].mean()),
                 aleatoric=float(aleatoric[window][inside].mean()),
-                epistemic=doubt,
+                epistemic=float(own.mean()),
+                doubt=doubt,
                 polygon=_outline(inside, x, y),
             )
         )
     return sorted(regions, key=lambda region: (region.verdict, -region.area * region.probability))
+
+
+def _verdict(peak: float, doubt: float, settings: VerdictSettings) -> Literal["smoke", "unsure"]:
+    return "smoke" if peak > settings.smoke_above and doubt <= settings.epistemic_above else "unsure"
 
 
 def least_pixels(pixels: int, settings: VerdictSettings) -> int:

@@ -12,8 +12,8 @@ class VerdictSettings(PlainSettings):
     Attributes:
         unsure_above: Connected pixels of a higher probability are a region, and worth a person's look.
         smoke_above: A region is smoke if `least_area` of it has a higher probability.
-        epistemic_above: Such a region is still unsure if its mean epistemic uncertainty, in nats, is higher:
-            the model has not seen the like.
+        epistemic_above: Such a region is still unsure if the epistemic uncertainty of just that part is
+            higher, in nats: the model has not seen the like.
         least_area: Share of the picture below which a region is nothing; 0.02 % as for an alarm.
     """
 

@@ -135,11 +135,11 @@ def _regions(record: Record) -> str:
             percent(region.take("peak").read(float)),
             f"{100 * region.take('share').read(float):.2f} %",
             f"{region.take('total').read(float):.2f}",
-            f"{region.take('epistemic').read(float):.2f}",
+            f"{region.take('doubt').read(float):.2f}",
         )
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(regions) - LISTED} more</p>" if len(regions) > LISTED else ""
-    head = "".join(f"<th>{title}</th>" for title in ("region", "peak", "area", "total", "epistemic"))
+    head = "".join(f"<th>{title}</th>" for title in ("region", "peak", "area", "total", "doubt"))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
 
 
