@@ -167,9 +167,17 @@ def test_all_bodies_together_are_counted() -> None:
 
 
 def test_a_broken_model_is_told_without_its_secrets() -> None:
-    answer = post(png(50), segmenter=Brightness(bad_width=50))
-    assert answer.status_code == 500
-    assert "something broke here" in sentence(answer)
+    service = Service(Brightness(bad_width=50), MODEL, Limits())
+
+    async def work() -> None:
+        async with running(service) as client:
+            answer = await client.post("/v1/segment", content=png(50), headers={"content-type": "image/png"})
+            assert answer.status_code == 500
+            assert "something broke here" in sentence(answer)
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert service.figures.requests["/v1/segment", 500] == 1
+
+    asyncio.run(work())
 
 
 def test_a_full_queue_and_a_missed_deadline() -> None:

@@ -56,11 +56,11 @@ def serve(
         segmenter = load(model, device)
         service = Service(segmenter, describe(segmenter, model), limits, token)
         shown = f"[{host}]" if ":" in host else host
-        typer.echo(
+        words = (
             f"smokescope serves {service.model.name} on http://{shown}:{taken.getsockname()[1]} "
             f"({service.model.device}); Ctrl-C stops it"
         )
-        make_server(service).run([taken])
+        make_server(service, lambda: print(words, flush=True)).run([taken])
 
 
 def _token(file: Path | None) -> str | None:

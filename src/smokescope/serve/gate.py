@@ -1,12 +1,16 @@
 """What every request and answer passes through, outside of any endpoint."""
 
 import asyncio
+import logging
 import time
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smokescope.serve.figures import Figures
+from smokescope.serve.refusals import problem
+
+log = logging.getLogger("smokescope.serve")
 
 HEADERS = {
     # blob: is a picture that the page was given; it never leaves the browser but to this service
@@ -22,7 +26,7 @@ LINGER = 2.0  # seconds that a refused client may go on sending before it is cut
 
 
 class Gate:
-    """Puts safe headers on every answer, counts it, and makes sure that a refusal is heard.
+    """Puts safe headers on every answer, counts it, tells of what broke, and makes sure that it is heard.
 
     A client that is refused before its body is read may still be sending it; if the connection were closed
     under it, it would see that and not the refusal. So what it sends is thrown away for a moment, and it has
@@ -39,7 +43,7 @@ class Gate:
             return
         started = time.perf_counter()
         sending = _has_body(scope)
-        linger = False
+        answered = linger = False
 
         async def watched() -> Message:
             nonlocal sending
@@ -48,9 +52,9 @@ class Gate:
             return message
 
         async def answer(message: Message) -> None:
-            nonlocal linger
+            nonlocal answered, linger
             if message["type"] == "http.response.start":
-                linger = sending
+                answered, linger = True, sending
                 headers = MutableHeaders(raw=message["headers"])
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -63,7 +67,14 @@ class Gate:
                 message = {"type": "http.response.body", "body": b""}
             await send(message)
 
-        await self.app(scope, watched, answer)
+        try:
+            await self.app(scope, watched, answer)
+        except Exception:
+            log.exception("a request to %s broke", getattr(scope.get("route"), "path", "an unknown address"))
+            if answered:
+                raise  # half an answer is out; the server closes the connection
+            sorry = "something broke here, and not by your fault: the service's log tells what"
+            await problem(500, sorry)(scope, watched, answer)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         path = getattr(scope.get("route"), "path", "other")  # a stranger's own words are no label

@@ -1,6 +1,5 @@
 """What goes wrong, as JSON with a sentence for a person: never a traceback, never a path."""
 
-import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -9,8 +8,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
-
-log = logging.getLogger("smokescope.serve")
 
 _PLAIN = {
     404: "there is nothing at this address: GET /docs tells what there is",
@@ -65,11 +62,6 @@ def explain_refusals(app: FastAPI) -> None:
         faults = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
         return problem(422, "the request's parameters are not as they should be: " + "; ".join(faults))
 
-    async def broken(request: Request, error: Exception) -> JSONResponse:
-        # starlette raises it again for the log
-        return problem(500, "something broke here, and not by your fault: the service's log tells what")
-
     app.add_exception_handler(Refusal, refused)
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(Exception, broken)

@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
@@ -34,8 +35,13 @@ def bind(host: str, port: int) -> socket.socket:
     return taken
 
 
-def make_server(service: Service) -> "Server":
-    """A server; its `run([socket])` serves until told to stop by SIGTERM or Ctrl-C, or `stop()`."""
+def make_server(service: Service, announce: Callable[[], None] = lambda: None) -> "Server":
+    """A server; its `run([socket])` serves until told to stop by SIGTERM or Ctrl-C, or `stop()`.
+
+    Args:
+        service: To serve.
+        announce: Called when it answers.
+    """
     Protocol.patience = service.limits.head_seconds
     config = uvicorn.Config(
         create_app(service),
@@ -49,16 +55,21 @@ def make_server(service: Service) -> "Server":
         proxy_headers=False,
         timeout_graceful_shutdown=5,
     )
-    return Server(config, service)
+    return Server(config, service, announce)
 
 
 class Server(uvicorn.Server):
     """Told to stop, it turns new work away and finishes what it has; told twice, it goes."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, announce: Callable[[], None]) -> None:
         super().__init__(config)
-        self.service = service
+        self.service, self.announce = service, announce
         self.until = 0.0
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        self.announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal to stop."""
