@@ -2,8 +2,9 @@
 
 `python -m benchmarks.serving [MODEL]`: with a model file, or the default network with random weights. The
 service is a process of its own; clients are threads of this one, each with its own connection. The JPEG is
-640 x 480 and decoded in both cases. Both compute with one thread, so that the clients' core is theirs and neither
-waits for the other's threads. First single requests take turns with direct calls; then many clients ask at once.
+640 x 480 and decoded in both cases. Both compute with one thread, so that the clients' core is theirs and
+neither waits for the other's threads. First single requests take turns with direct calls; then many clients
+ask at once.
 """
 
 import http.client

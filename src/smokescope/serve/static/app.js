@@ -23,6 +23,7 @@ const view = new View(colours);
 let token = sessionStorage.getItem("token");
 let retry = null; // what to do again once there is a token
 let asked = 0; // counts questions: an answer to an older one is not shown
+let shown = 0; // the question whose picture is on the page
 let shipped = 0.5;
 let verdicts = null; // the model's thresholds of a verdict
 
@@ -91,7 +92,8 @@ async function open(file) {
   get("scan").hidden = true;
   if (answer.status === "rejected") {
     retry = () => open(file);
-    reset();
+    if (shown === mine) reset(); // else the picture before is still there
+    get("status").textContent = "";
     complain(answer.reason.message);
     return;
   }
@@ -111,6 +113,7 @@ async function preview(url, mine) {
     throw error;
   }
   if (mine !== asked) return;
+  shown = mine;
   URL.revokeObjectURL(get("picture").src);
   get("picture").src = url;
   get("picture").alt = "The picture that was chosen";
@@ -135,7 +138,6 @@ function reset() {
   clear();
   get("viewer").hidden = get("another").hidden = true;
   get("drop").hidden = false;
-  get("status").textContent = "";
   get("file").focus();
 }
 
@@ -342,7 +344,7 @@ document.addEventListener("keydown", (event) => {
 // the rest
 
 function complain(sentence) {
-  get("problem").firstElementChild.textContent = sentence;
+  get("problem").firstElementChild.textContent = sentence.endsWith(".") || sentence.endsWith("?") ? sentence : `${sentence}.`;
   get("problem").hidden = false;
 }
 

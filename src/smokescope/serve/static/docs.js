@@ -1,12 +1,19 @@
 // The OpenAPI document as a page, drawn here: the usual viewers load their scripts from elsewhere.
 const make = (tag, text = "", cls = "") => Object.assign(document.createElement(tag), { textContent: text, className: cls });
 
+/** Words with `code` in them. */
+function prose(tag, words) {
+  const element = document.createElement(tag);
+  words.split("`").forEach((part, index) => element.append(index % 2 ? make("code", part) : part));
+  return element;
+}
+
 function rows(pairs) {
   const table = make("table");
   for (const [name, words] of pairs) {
     const row = table.insertRow();
     row.insertCell().append(make("code", name));
-    row.insertCell().textContent = words;
+    row.insertCell().append(prose("span", words));
   }
   return table;
 }
@@ -19,7 +26,7 @@ for (const [path, methods] of Object.entries(spec.paths)) {
     const card = make("section", "", "card");
     const title = make("h3");
     title.append(make("span", method.toUpperCase(), "method"), make("code", path));
-    card.append(title, make("p", operation.description ?? ""));
+    card.append(title, prose("p", operation.description ?? ""));
     if (operation.requestBody) {
       const kinds = Object.keys(operation.requestBody.content).join(", ");
       card.append(rows([["body", `${operation.requestBody.description} (${kinds})`]]));
