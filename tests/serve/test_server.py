@@ -136,7 +136,7 @@ def test_who_listens_slowly_is_not(address: str) -> None:
     assert time.monotonic() - started > 2 * LIMITS.head_seconds
 
 
-def test_nobody_works_for_who_has_gone(address: str, segmenter: Brightness) -> None:
+def test_nobody_works_for_who_has_gone(address: str, segmenter: Brightness, service: Service) -> None:
     segmenter.free.clear()
     segmenter.batches.clear()
     with ThreadPoolExecutor(2) as pool:
@@ -146,7 +146,10 @@ def test_nobody_works_for_who_has_gone(address: str, segmenter: Brightness) -> N
         ]
         time.sleep(0.3)
         body = png(73)
-        connect(address, head(len(body)) + body).close()
+        hasty = connect(address, head(len(body)) + body)
+        time.sleep(0.3)  # it is in the queue by now
+        assert service.engine.waiting == 1
+        hasty.close()
         time.sleep(0.3)
         segmenter.free.set()
         assert [plug.result().status_code for plug in plugs] == [200, 200]
