@@ -18,6 +18,7 @@ class Protocol(H11Protocol):
     patience = 10.0
     _asking: asyncio.TimerHandle | None = None
     _listening: asyncio.TimerHandle | None = None
+    _took = False  # whether enough was taken, since the clock was started, to go on writing
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody is there, and should say what they want."""
@@ -33,6 +34,11 @@ class Protocol(H11Protocol):
         """Much of an answer was not taken yet."""
         super().pause_writing()
         self._wait_for_listener()
+
+    def resume_writing(self) -> None:
+        """Most of what was written has been taken."""
+        super().resume_writing()
+        self._took = True
 
     def on_response_complete(self) -> None:
         """An answer was given whole; it should be taken whole."""
@@ -62,11 +68,12 @@ class Protocol(H11Protocol):
     def _wait_for_listener(self) -> None:
         unsent = self.transport.get_write_buffer_size()
         if unsent and self._listening is None:
+            self._took = False
             self._listening = self.loop.call_later(self.patience, self._check_listener, unsent)
 
     def _check_listener(self, before: int) -> None:
         self._listening = None
-        if self.transport.get_write_buffer_size() >= before:
+        if self.transport.get_write_buffer_size() >= before and not self._took:
             self.transport.abort()
         else:
             self._wait_for_listener()  # slow, but listening
