@@ -15,7 +15,7 @@ from PIL import Image
 
 from smokescope.report.colours import EPISTEMIC
 from smokescope.report.overlay import draw_overlay
-from smokescope.serve.answers import Answer
+from smokescope.serve.answers import Answer, RegionAnswer
 from smokescope.serve.limits import Limits
 from smokescope.serve.service import Service
 from tests.serve.service import MODEL, Brightness, in_service, png, post, predict, running, sentence
@@ -42,6 +42,8 @@ def test_raw_bytes_and_a_form_get_the_same_answer(kind: str) -> None:
             assert told.model.name == MODEL.name
         assert raw.json()["regions"] == form.json()["regions"]
         (region,) = raw.json()["regions"]
+        assert region.keys() == RegionAnswer.model_fields.keys()  # the document tells of all there is
+        assert raw.json().keys() | {"maps"} == Answer.model_fields.keys()
         assert region["share"] == pytest.approx(0.25, abs=0.05)
 
     in_service(work)

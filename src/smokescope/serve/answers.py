@@ -27,6 +27,7 @@ class RegionAnswer(BaseModel):
     total: Nats
     aleatoric: Nats
     epistemic: Nats
+    doubt: Annotated[Nats, Field(description="Epistemic uncertainty at the peak, which the verdict heeds.")]
     polygon: Annotated[list[tuple[int, int]], Field(min_length=3, description="The outline, x and y.")]
 
 
