@@ -45,7 +45,7 @@ $(VENV)/core.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/core.stamp
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,train,video,serve]'
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev,train,video,serve,export]'
 	@touch $@
 
 .bench/stamp: constraints.txt | $(VENV)/bin/python

@@ -16,7 +16,7 @@ from smokescope.errors import SmokescopeError
 from smokescope.models.build import build_model
 from smokescope.models.pipeline import InputSettings, Pipeline
 from smokescope.models.settings import Architecture, ModelSettings
-from smokescope.models.verdicts import VerdictSettings
+from smokescope.settings.verdicts import VerdictSettings
 
 
 def save_model(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smokescope.inference.regions import Region, Verdict, find_regions
-from smokescope.models.verdicts import VerdictSettings
+from smokescope.settings.verdicts import VerdictSettings
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from smokescope.models.verdicts import VerdictSettings
+from smokescope.settings.verdicts import VerdictSettings
 
 Verdict = Literal["smoke", "unsure", "nothing"]
 

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from smokescope.models.pipeline import InputSettings, network_size
+from smokescope.settings.input import InputSettings, network_size
 from smokescope.uncertainty import LN2, Decomposition
 
 Tiles = Literal["auto", "never", "always"]

@@ -9,7 +9,7 @@ from smokescope.models.resnet import Encoder, ResNet
 from smokescope.models.settings import DEFAULT, PAPER, UNET, ModelSettings
 from smokescope.models.uncertainty_net import UncertaintyNet
 from smokescope.models.unet import UNet
-from smokescope.models.verdicts import VerdictSettings
+from smokescope.settings.verdicts import VerdictSettings
 
 __all__ = [
     "DEFAULT",

@@ -9,8 +9,6 @@ It is one module, so that what is trained, evaluated, exported and shipped is on
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,64 +17,11 @@ from torch.nn import functional
 from smokescope.chance import make_keys
 from smokescope.models.build import SmokeModel
 from smokescope.models.bvm import SmokeBVM, evaluating
-from smokescope.models.settings import PlainSettings
-from smokescope.models.verdicts import VerdictSettings
 from smokescope.precision import at_least_float32
+from smokescope.settings.input import InputSettings as InputSettings
+from smokescope.settings.input import network_size as network_size
+from smokescope.settings.verdicts import VerdictSettings
 from smokescope.uncertainty import Decomposition, decompose
-
-STRIDE = 32  # of the encoder's last feature: sides that are multiples of it divide evenly all the way down
-
-
-@dataclass(frozen=True, kw_only=True)
-class InputSettings(PlainSettings):
-    """How a picture is brought to the network.
-
-    Attributes:
-        height: that the network sees.
-        width: that the network sees.
-        fit: "squash" gives every picture that height and width; "aspect" keeps a picture's own aspect and
-            takes about as many pixels as those two make, see `network_size`.
-    """
-
-    height: int = 480
-    width: int = 480
-    fit: Literal["squash", "aspect"] = "squash"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("height", "width"):
-            value = getattr(self, name)
-            if type(value) is not int or value < STRIDE:
-                raise ValueError(f"{name} must be a whole number from {STRIDE} on, not {value!r}")
-
-
-def network_size(height: int, width: int, settings: InputSettings) -> tuple[int, int]:
-    """Height and width that the network sees of a picture.
-
-    To keep the aspect r = height / width and the number of pixels, sides would be in proportion to sqrt(r)
-    and 1 / sqrt(r). The root is taken as (1 + 10 r + 5 r^2) / (5 + 10 r + r^2): off by under 1 % up to 4 : 1,
-    where rounding to multiples of 32 is off by more, and never above 5, so that a panorama is squashed a
-    little rather than left with a side of nothing. And it is of whole numbers, which exported graphs can
-    compute from a picture's size; a square root is not.
-    """
-    if settings.fit == "squash":
-        return settings.height, settings.width
-    square = math.sqrt(settings.height * settings.width)
-    return _side(height, width, square), _side(width, height, square)
-
-
-def _side(along: int, across: int, square: float) -> int:
-    """Multiple of 32 nearest to `square` times the root of along / across; at least 64.
-
-    A side of 32 would be one pixel in the encoder's last feature: exported graphs are not made for that.
-    """
-    numerator = across * across + 10 * along * across + 5 * along * along
-    denominator = 5 * across * across + 10 * along * across + along * along
-    scaled = round(1024 * square / STRIDE)  # so that it is a whole number too
-    blocks = (2 * scaled * numerator + 1024 * denominator) // (2048 * denominator)
-    # `max` would fix the answer when exported
-    side: int = STRIDE * torch.sym_max(2, blocks)  # type: ignore[no-untyped-call]
-    return side
 
 
 def resize(maps: Tensor, size: Sequence[int]) -> Tensor:

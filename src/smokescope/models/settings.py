@@ -1,43 +1,18 @@
 """All that is needed to build a model, as data: it travels in a checkpoint's metadata and in YAML."""
 
-from dataclasses import asdict, dataclass, fields
-from typing import Literal, Self, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Literal
 
 from smokescope.models.decoder import Fusion, Injection
 from smokescope.models.dropout import DropoutUnit
 from smokescope.models.resnet import Stride
 from smokescope.models.uncertainty_net import Base
+from smokescope.settings.plain import PlainSettings
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 
 Architecture = Literal["smoke-bvm", "unet"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlainSettings:
-    """What settings share: plain values there and back, and choices that are checked."""
-
-    def __post_init__(self) -> None:
-        for name, kind in get_type_hints(type(self)).items():
-            if get_origin(kind) is Literal and getattr(self, name) not in get_args(kind):
-                wanted = " or ".join(map(repr, get_args(kind)))
-                raise ValueError(f"{name} must be {wanted}, not {getattr(self, name)!r}")
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain values, fit for JSON and YAML."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, object]) -> Self:
-        """Inverse of `to_dict`; a name that is no setting is an error, since it would silently do nothing."""
-        if not isinstance(values, dict):
-            raise ValueError(f"settings are names and values, not a {type(values).__name__}")
-        unknown = sorted(set(values) - {f.name for f in fields(cls)})
-        if unknown:
-            raise ValueError(f"unknown settings: {', '.join(unknown)}")
-        plain = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        return cls(**plain)  # a wrong type fails where the value is used
 
 
 @dataclass(frozen=True, kw_only=True)

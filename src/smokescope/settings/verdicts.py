@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from smokescope.models.settings import PlainSettings
+from smokescope.settings.plain import PlainSettings
 
 
 @dataclass(frozen=True, kw_only=True)
