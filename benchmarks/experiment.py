@@ -1,7 +1,8 @@
 """What the paper's experiments share: the same short training for each variant, tried on unseen scenes.
 
 Pictures are decoded once for all variants. Figures are of the scenes of one fold, which no variant has seen,
-and apart of their most difficult quarter (`smokescope data stats` says how it is chosen).
+and apart of their most difficult quarter (`smokescope data stats` says how it is chosen). All figures are of
+the models as trained, at temperature 1.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from smokescope.checkpoints.model import load_model
 from smokescope.data.folds import read_folds
 from smokescope.data.statistics import Statistics
 from smokescope.metrics.suite import Report
+from smokescope.models.pipeline import Pipeline
 from smokescope.training.devices import launch
 from smokescope.training.observers import Observers, Sample
 from smokescope.training.run_folder import Inputs, RunFolder
@@ -40,7 +42,7 @@ class Found:
     """Simple, normal and difficult pictures, two each."""
 
 
-def arguments(description: str | None, config: str, seeds: int | None = None) -> argparse.Namespace:
+def arguments(description: str | None, config: str | None, seeds: int | None = None) -> argparse.Namespace:
     """The options that experiments take."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help="the folder that the configuration's sources are below")
@@ -48,7 +50,8 @@ def arguments(description: str | None, config: str, seeds: int | None = None) ->
     parser.add_argument("--folds", type=Path, required=True)
     parser.add_argument("--fold", type=int, default=1)
     parser.add_argument("--encoder", type=Path)
-    parser.add_argument("--config", default=config)
+    if config is not None:
+        parser.add_argument("--config", default=config)
     if seeds is not None:
         parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for all variants")
@@ -64,17 +67,24 @@ def load(settings: TrainingSettings, args: argparse.Namespace) -> Data:
 def compare(variants: Mapping[str, tuple[TrainingSettings, Data]], args: argparse.Namespace) -> list[Found]:
     """Train each variant, unless its folder holds it already, and try it."""
     found = []
+    inputs = Inputs(
+        data=str(args.data.resolve()),
+        folds=str(args.folds.resolve()),
+        fold=args.fold,
+        encoder=str(args.encoder.resolve()) if args.encoder else None,
+    )
     for name, (settings, data) in variants.items():
         if args.only and name not in args.only:
             continue
         fabric = launch(torch.device("cuda" if torch.cuda.is_available() else "cpu"), settings.precision)
         run = RunFolder(args.out / name.replace(" ", "-"))
         resume = run.settings_file.exists()
-        if not resume:
-            run.begin(settings, Inputs(data=str(args.data), folds=str(args.folds), fold=args.fold))
+        if resume and run.settings() != settings:
+            raise SystemExit(f"{run.path} holds a run with other settings: name another folder")
         if not run.model_file.exists():
-            train(settings, data, run, fabric, Observers(), encoder=args.encoder, resume=resume)
-        pipeline = load_model(run.model_file).to(fabric.device)
+            train(settings, data, run, fabric, Observers(), inputs, resume=resume)
+        # as trained: a temperature fitted on these very pictures would hide what losses do to calibration
+        pipeline = Pipeline(load_model(run.model_file).network, settings.input).eval().to(fabric.device)
         ranked = by_difficulty(data.validation)
         count = len(ranked.numbers)
         hard = replace(ranked, numbers=ranked.numbers[: max(1, round(QUARTER * count))])
@@ -121,5 +131,7 @@ def report_table(title: str, found: Sequence[Found]) -> None:
 
 def save(out: Path, found: Sequence[Found]) -> None:
     """Keep every figure, for later."""
-    kept = {each.name: {"unseen": each.unseen.report, "difficult": each.difficult.report} for each in found}
-    (out / "figures.json").write_text(json.dumps(kept, indent=1))
+    path = out / "figures.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    kept |= {each.name: {"unseen": each.unseen.report, "difficult": each.difficult.report} for each in found}
+    path.write_text(json.dumps(kept, indent=1))

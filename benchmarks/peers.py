@@ -30,7 +30,7 @@ FIGURES: dict[str, Callable[[Report], float | None]] = {
 
 
 def main() -> None:
-    args = arguments(__doc__, "default", seeds=2)
+    args = arguments(__doc__, None, seeds=2)
     settings = {name: read_settings(name, args.set) for name in CONFIGS}
     union = replace(settings["default"], data=sum((s.data for s in settings.values()), ()))
     everything = load(union, args)

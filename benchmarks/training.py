@@ -93,7 +93,7 @@ class Bench:
                 step.samples = samples
 
             parts["of which without samples and uncertainty net"] = without
-        parts["optimisers, clipping, average"] = lambda: [o.step() for o in self.stage.optimisers]
+        parts["optimisers"] = lambda: [o.step() for o in self.stage.optimisers]
         return parts
 
 

@@ -78,9 +78,9 @@ def small_settings(tmp_path: Path, *overrides: str) -> TrainingSettings:
 
 
 class Watcher:
-    """Keeps what it was told; may do something at a step."""
+    """Keeps what it was told."""
 
-    def __init__(self, at: int | None = None, act: object = None) -> None:
+    def __init__(self) -> None:
         self.steps: list[Progress] = []
         self.reports: list[Report] = []
 
@@ -99,16 +99,16 @@ def run_training(
     resume: bool = False,
     observer: Observer | None = None,
     validate: bool = False,
+    encoder: Path | None = None,
 ) -> RunFolder:
     """Train in this process; with `validate`, on the very pictures that were trained on."""
     run = RunFolder(out)
-    if not resume:
-        run.begin(settings, Inputs(data=str(data)))
     loaded = load_data(settings, data)
     if validate:
         loaded = replace(loaded, validation=loaded.training)
     fabric = launch(torch.device("cpu"), settings.precision)
-    train(settings, loaded, run, fabric, observer or Observers(), resume=resume)
+    inputs = Inputs(data=str(data), encoder=None if encoder is None else str(encoder))
+    train(settings, loaded, run, fabric, observer or Observers(), inputs, resume=resume)
     return run
 
 

@@ -20,9 +20,11 @@ from tests.training.small import (
     weights,
 )
 
+from smokescope.checkpoints.files import write_tensors
 from smokescope.errors import SmokescopeError
+from smokescope.models.resnet import ResNet
 from smokescope.training.observers import Progress
-from smokescope.training.run_folder import RunFolder
+from smokescope.training.run_folder import Inputs, RunFolder
 
 
 class StopAt(Watcher):
@@ -38,7 +40,8 @@ class StopAt(Watcher):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-@pytest.mark.parametrize("step", [1, 3, 6, 7])  # within an epoch, at its end, at the turn, in the last stage
+# Heard after the step that follows: within an epoch, at its end, at the turn, in the last stage.
+@pytest.mark.parametrize("step", [1, 2, 5, 6])
 def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -49,9 +52,11 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(
         run_training(settings, data, tmp_path / "parts", observer=StopAt(step), validate=True)
     parts = run_training(settings, data, tmp_path / "parts", resume=True, validate=True)
     torch.testing.assert_close(weights(parts), weights(whole), rtol=0, atol=0)
-    steps = [[e["losses"] for e in run.history() if "losses" in e] for run in (whole, parts)]
-    assert steps[0] == steps[1]
-    assert len(steps[0]) == 8
+    kept = ("step", "losses", "validation")
+    told = [[{k: v for k, v in e.items() if k in kept} for e in run.history()] for run in (whole, parts)]
+    assert told[0] == told[1]
+    assert sum("losses" in entry for entry in told[0]) == 8
+    assert [entry["step"] for entry in told[0] if "validation" in entry] == [3, 6, 8]
     assert parts.figures_file.read_bytes() == whole.figures_file.read_bytes()
 
 
@@ -95,6 +100,19 @@ def test_where_the_newest_state_is_damaged_the_one_before_serves(tmp_path: Path)
         state.write_bytes(b"nothing of ours")
     with pytest.raises(SmokescopeError, match="no state of this run can be read"):
         run_training(settings, data, run.path, resume=True)
+
+
+def test_a_run_that_was_stopped_before_its_first_state_keeps_its_encoder(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    encoder = tmp_path / "encoder.safetensors"
+    torch.manual_seed(7)
+    write_tensors(encoder, ResNet("v1", (1, 1, 1, 1), 4).state_dict(), {"stride": "v1"})
+    whole = run_training(settings, data, tmp_path / "whole", encoder=encoder)
+    RunFolder(tmp_path / "late").begin(settings, Inputs(data=str(data), encoder=str(encoder)))
+    late = run_training(settings, data, tmp_path / "late", resume=True, encoder=encoder)
+    torch.testing.assert_close(weights(late), weights(whole), rtol=0, atol=0)
+    without = run_training(settings, data, tmp_path / "without")
+    assert any((weights(without)[name] != tensor).any() for name, tensor in weights(whole).items())
 
 
 def test_two_states_are_kept(tmp_path: Path) -> None:

@@ -89,6 +89,13 @@ def test_overrides_and_bases(tmp_path: Path) -> None:
         ("epochs", "epochs is not NAME=VALUE"),
         ("epochs={", "is not YAML"),
         ("epochs.more=1", "epochs is no group"),
+        ("ema=1.5", "ema is a decay below 1"),
+        ("seed=-1", "seed must be at least 0"),
+        ("data=[{kind: pairs, folder: a, weight: -1}]", "weight must be at least 0"),
+        (
+            "data=[{kind: pairs, folder: a}, {kind: scribbles, folder: b, strokes: c}]",
+            "scribbles have a loss of their own",
+        ),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, override: str, complaint: str) -> None:
@@ -105,3 +112,12 @@ def test_a_missing_configuration_is_told_with_those_there_are() -> None:
 def test_plain_values_of_the_wrong_kind() -> None:
     with pytest.raises(SmokescopeError, match="settings must be names and values"):
         from_plain(TrainingSettings, [1, 2])
+
+
+def test_a_file_may_extend_the_shipped_one_of_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "default.yaml").write_text("extends: default\nepochs: 3\n")
+    assert read_settings(str(tmp_path / "default.yaml")).epochs == 3
+    (tmp_path / "a.yaml").write_text("extends: b\n")
+    (tmp_path / "b.yaml").write_text("extends: a\n")
+    with pytest.raises(SmokescopeError, match="there is no configuration a"):
+        read_settings(str(tmp_path / "a.yaml"))

@@ -8,9 +8,11 @@ import torch
 from PIL import Image
 from tests.training.small import make_data, small_settings
 
+from smokescope.data.augment import crop_batch
 from smokescope.data.folds import Folds
 from smokescope.data.sets import PictureName
 from smokescope.errors import SmokescopeError
+from smokescope.physics.transmission import transmission
 from smokescope.training.feed import Feed, prepare
 from smokescope.training.sources import Data, Split, load_data
 
@@ -117,6 +119,16 @@ def test_batches_are_the_same_alone_together_and_from_any_step(tmp_path: Path) -
     assert joined.keys.tolist() == [key for b in batches[:3] for key in b.keys.tolist()]
     smoky = (torch.cat([b.masks for b in batches[:3]]).flatten(1).amax(1) > 0.5).sum()
     assert smoky == 8  # smoke was rendered into all that ask for it, none into lookalikes
+
+
+def test_transmission_is_of_the_picture_before_its_colours_change(tmp_path: Path) -> None:
+    data, device = make_data(tmp_path / "data"), torch.device("cpu")
+    settings = small_settings(tmp_path, "augment.colour.haze=1.0", "augment.colour.brightness=2.0")
+    raw = Feed(load_data(settings, data).training, settings, device).collate(0)
+    examples = prepare(raw, settings, device)
+    plain, _ = crop_batch(raw.batch, settings.size, raw.keys, settings.augment.geometry)
+    torch.testing.assert_close(examples.transmission, transmission(plain))
+    assert (transmission(examples.pictures) - examples.transmission).abs().max() > 0.05
 
 
 def test_what_fails_while_collating_reaches_who_waits(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from smokescope.models.resnet import ResNet
 from smokescope.models.unet import UNet
 from smokescope.training.feed import Examples
 from smokescope.training.latent import measure_latent
-from smokescope.training.step import GenerativeStep, UncertaintyStep
+from smokescope.training.optimisers import model_optimiser, uncertainty_optimiser
+from smokescope.training.settings import OptimiserSettings
+from smokescope.training.step import GenerativeStep, UncertaintyStep, follow_samples
 
 
 def test_a_run_learns_and_says_what_it_is(tmp_path: Path) -> None:
@@ -97,6 +99,64 @@ def test_the_targets_are_drawn_in_mc_mode_and_leave_the_model_as_it_was() -> Non
     torch.testing.assert_close({name: after[name] for name in before}, before, rtol=0, atol=0)
     assert model.training
     assert not model.encoder.bn1.training
+
+
+def test_the_last_stage_is_at_the_temperature_of_use() -> None:
+    model, given = SmokeBVM(MODEL).eval(), examples()
+    plain, hot = (UncertaintyStep(model, 3, t)(given)["consistency"] for t in (1.0, 2.0))
+    _, expected = follow_samples(model, given.pictures, given.keys, 3, 2.0)
+    torch.testing.assert_close(hot, expected)
+    assert plain != hot
+
+
+def test_the_weight_of_the_divergence_rises() -> None:
+    step = GenerativeStep(SmokeBVM(MODEL).eval(), ObjectiveSettings(kl=0.5), samples=0)
+    whole, half = step(examples(), 1.0), step(examples(), 0.5)
+    torch.testing.assert_close(whole["loss"] - half["loss"], 0.25 * whole["kl"])
+
+
+def test_each_part_has_its_own_rate_and_only_weights_decay() -> None:
+    model = SmokeBVM(MODEL)
+    settings = OptimiserSettings(
+        learning_rate=1.0, encoder_factor=0.5, uncertainty_learning_rate=0.1, weight_decay=0.3
+    )
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    seen: dict[str, tuple[float, float]] = {}
+    for optimiser in (model_optimiser(model, settings), uncertainty_optimiser(model, settings)):
+        for group in optimiser.param_groups:
+            seen |= {names[p]: (group["lr"], group["weight_decay"]) for p in group["params"]}
+    assert seen.keys() == set(names.values())
+    for parameter, name in names.items():
+        part = name.split(".")[0]
+        rate = {"encoder": 0.5, "uncertainty": 0.1}.get(part, 1.0)
+        assert seen[name] == (rate, 0.3 if parameter.ndim > 1 else 0.0), name
+
+
+def test_batch_norm_is_frozen_where_asked(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    for frozen in ("none", "encoder", "all"):
+        settings = small_settings(tmp_path, f"freeze_batch_norm={frozen}", "ema=0", "uncertainty_steps=0")
+        state = run_training(settings, data, tmp_path / frozen).states.read()
+        assert state is not None
+        moved = {
+            part: bool(state.tensors[f"model.{part}.running_mean"].any())
+            for part in ("encoder.bn1", "decoder.context.layers.0.1")
+        }
+        assert (
+            list(moved.values())
+            == {"none": [True, True], "encoder": [False, True], "all": [False, False]}[frozen]
+        )
+
+
+def test_the_average_is_what_is_validated(tmp_path: Path) -> None:
+    """The last weights are the same for any decay; what is found of them is not."""
+    data, found = make_data(tmp_path / "data"), []
+    for ema in (0.0, 0.9):
+        watcher = Watcher()
+        settings = small_settings(tmp_path, f"ema={ema}", "optimiser.learning_rate=0.05")
+        run_training(settings, data, tmp_path / f"run{ema}", observer=watcher, validate=True)
+        found.append(watcher.reports[0]["mse"])
+    assert found[0] != found[1]
 
 
 def test_latent_figures_tell_an_unused_z_from_a_used_one() -> None:

@@ -27,8 +27,9 @@ def train(
         Path | None, typer.Option("--data", metavar="DIR", help="What sources are below.")
     ] = None,
     config: Annotated[
-        str, typer.Option("--config", metavar="F", help="A YAML file, or default, paper, unet, scribble, ...")
-    ] = "default",
+        str | None,
+        typer.Option("--config", metavar="F", help="A YAML file, or default, paper, unet, scribble, ..."),
+    ] = None,
     override: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Another value for a setting, as optimiser.clip=1."),
@@ -64,11 +65,16 @@ def train(
 
     run = RunFolder(out)
     if resume:
+        if data or config or override or encoder or folds:
+            raise SmokescopeError(
+                "--resume goes on with the run's own settings: it takes --out and --device only"
+            )
         settings, inputs = run.settings(), run.inputs()
     elif data is None:
         raise SmokescopeError("--data DIR is missing: the folder that the configuration's sources are below")
     else:
-        settings = read_settings(config, override or [])
+        run.refuse_another()
+        settings = read_settings(config or "default", override or [])
         inputs = Inputs(
             data=str(data.resolve()),
             folds=str(folds.resolve()) if folds else None,
@@ -78,14 +84,13 @@ def train(
         )
     fabric = launch(choose_device(device), settings.precision)
     pictures = _load(settings, inputs)
-    if fabric.is_global_zero and not resume:
-        run.begin(settings, inputs)
-    fabric.barrier()
     with ExitStack() as stack:
         watchers: list[Observer] = []
         if fabric.is_global_zero:
             show = stack.enter_context(progress_bar("training"))
-            board = stack.enter_context(closing(TensorBoard(run.path / "tensorboard")))
+            board = stack.enter_context(
+                closing(TensorBoard(run.path / "tensorboard", run.states.last() if resume else None))
+            )
             watchers = [_Bar(show), _Samples(run), board]
         found = train_model(
             settings,
@@ -93,7 +98,7 @@ def train(
             run,
             fabric,
             Observers(*watchers),
-            encoder=Path(inputs.encoder) if inputs.encoder else None,
+            inputs,
             resume=resume,
         )
     if not fabric.is_global_zero:

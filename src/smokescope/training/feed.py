@@ -93,8 +93,8 @@ class Feed:
         together = max(1, _TOGETHER // share) if on_gpu else 1
 
         def work() -> None:
-            stream = torch.cuda.Stream(self._device) if on_gpu else None  # type: ignore[no-untyped-call]
             try:
+                stream = torch.cuda.Stream(self._device) if on_gpu else None  # type: ignore[no-untyped-call]
                 with torch.cuda.stream(stream):
                     for step in count(start, together):
                         examples = prepare(self.collate(step, together), self._settings, self._device)

@@ -50,12 +50,14 @@ class RunFolder:
         Raises:
             SmokescopeError: There is a run already, or the folder cannot be written to.
         """
-        if self.settings_file.exists():
-            raise SmokescopeError(
-                f"{self.path} holds a run already: --resume goes on with it, or name another"
-            )
+        self.refuse_another()
         prepare_folder(self.path)
         write_together({self.inputs_file: to_yaml(inputs), self.settings_file: to_yaml(settings)})
+
+    def refuse_another(self) -> None:
+        """Raise a `SmokescopeError` if there is a run already."""
+        if self.settings_file.exists():
+            raise SmokescopeError(f"{self.path} holds a run already: --resume goes on with it")
 
     def settings(self) -> TrainingSettings:
         """The settings of the run that is there.

@@ -42,6 +42,8 @@ class Source:
     strokes: str | None = None
 
     def __post_init__(self) -> None:
+        if self.weight < 0:
+            raise ValueError(f"weight must be at least 0, not {self.weight}")
         if (self.kind == "scribbles") != (self.strokes is not None):
             raise ValueError("strokes names the folder of scribbles, and goes with that kind only")
 
@@ -58,7 +60,7 @@ class OptimiserSettings:
         schedule: "step" multiplies by `step_factor` after epoch `step_epoch`; "cosine" falls to 0.
         step_epoch: When.
         step_factor: By how much.
-        warmup: Share of the run over which the rates rise from 0.
+        warmup: Share of a stage over which the rates rise from 0.
         clip: Norm at which gradients are clipped; 0 does not.
     """
 
@@ -91,7 +93,7 @@ class TrainingSettings:
         samples: B, predictions of the decoder that make the uncertainty net's targets.
         uncertainty_steps: Steps at the end that fit the uncertainty net alone, to the averaged model.
         temperature: Of the model, where no pictures are kept from training to fit it on.
-        kl_warmup: Share of the run over which the weight of the KL divergence rises from 0.
+        kl_warmup: Share of the first stage over which the weight of the KL divergence rises from 0.
         ema: Decay of the average of weights that is validated and shipped; 0 takes the last weights.
         freeze_batch_norm: Whose statistics stay: those that the encoder's weights came with, or all.
         precision: Of the network's passes.
@@ -131,8 +133,16 @@ class TrainingSettings:
         for name in ("epochs", "batch", "side", "validate_every", "save_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("samples", "seed", "uncertainty_steps", "ema"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        if self.ema >= 1:
+            raise ValueError(f"ema is a decay below 1, not {self.ema}")
         if not self.data:
             raise ValueError("data must name at least one source")
+        kinds = {source.kind for source in self.data}
+        if "scribbles" in kinds and len(kinds) > 1:
+            raise ValueError("scribbles have a loss of their own, and cannot be mixed with other kinds")
 
 
 def read_settings(config: str, overrides: Sequence[str] = ()) -> TrainingSettings:
@@ -145,7 +155,7 @@ def read_settings(config: str, overrides: Sequence[str] = ()) -> TrainingSetting
     Raises:
         SmokescopeError: The file or a setting in it is wrong.
     """
-    values = _read_file(_find(config, Path()))
+    values = _read_file(_find(config, Path()), [])
     for override in overrides:
         name, equals, text = override.partition("=")
         if not equals:
@@ -162,9 +172,10 @@ def shipped_configurations() -> list[str]:
     )
 
 
-def _find(config: str, beside: Path) -> Path:
-    for path in (Path(config), beside / config, beside / f"{config}.yaml"):
-        if path.is_file():
+def _find(config: str, beside: Path, but: Sequence[Path] = ()) -> Path:
+    """The file of a name: one in a folder, else one that comes with smokescope."""
+    for path in (beside / config, beside / f"{config}.yaml"):
+        if path.is_file() and path.resolve() not in but:
             return path
     if config in shipped_configurations():
         return Path(str(resources.files("smokescope") / "configs" / f"{config}.yaml"))
@@ -172,12 +183,13 @@ def _find(config: str, beside: Path) -> Path:
     raise SmokescopeError(f"there is no configuration {config}: name a file, or one of {known}")
 
 
-def _read_file(path: Path) -> dict[str, object]:
-    values = read_yaml(path)
+def _read_file(path: Path, above: Sequence[Path]) -> dict[str, object]:
+    """Names and values of a file, over those of the one that it extends; `above` are those that extend it."""
+    values, chain = read_yaml(path), [*above, path.resolve()]
     base = values.pop("extends", None)
     if base is None:
         return values
-    return _merge(_read_file(_find(str(base), path.parent)), values)
+    return _merge(_read_file(_find(str(base), path.parent, chain), chain), values)
 
 
 def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:

@@ -91,9 +91,9 @@ def load_data(
         if not kept:
             continue
         cache = cache_of(folder, None, kept)  # whole masks, also where strokes are trained on
-        numbers = _matching(cache, settings.validation_names, kept)
-        validation.append(Pictures(_own_kind(cache), cache, numbers))
-    return Data(training, validation)
+        if numbers := _matching(cache, settings.validation_names, kept):
+            validation.append(Pictures(_own_kind(cache), cache, numbers))
+    return Data(training, sorted(validation, key=lambda pictures: pictures.kind != "pairs"))
 
 
 def _list(root: Path, folder: str, strokes: str | None) -> Listing:

@@ -107,6 +107,10 @@ class States:
             raise SmokescopeError("no state of this run can be read:", problems)
         return None
 
+    def last(self) -> int | None:
+        """The newest state's step, if there is a state."""
+        return max(self.steps(), default=None)
+
     def steps(self) -> list[int]:
         """Steps of which there are states, in order."""
         return sorted(int(p.stem) for p in self.folder.glob("*.safetensors") if p.stem.isdecimal())

@@ -9,7 +9,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """While it is entered, a first signal is noted; a second one acts as it always does."""
+    """While it is entered, signals are noted; a second Ctrl-C acts as it always does."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -23,12 +23,10 @@ class Stop:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._restore()
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
-        self._restore()
-
-    def _restore(self) -> None:
-        for each, handler in self._before.items():
-            signal.signal(each, handler)
+        # a scheduler may send SIGTERM twice, once by torchrun; an impatient hand has Ctrl-C, which acts again
+        signal.signal(signal.SIGINT, self._before[signal.SIGINT])

@@ -14,11 +14,11 @@ from smokescope.data.files import write_atomically
 from smokescope.metrics.calibration import Bins
 from smokescope.models.build import build_model
 from smokescope.models.bvm import SmokeBVM
-from smokescope.models.pipeline import InputSettings, Pipeline
+from smokescope.models.pipeline import Pipeline
 from smokescope.models.resnet import ResNet
-from smokescope.training.latent import measure_latent
+from smokescope.training.latent import LatentFigures, measure_latent
 from smokescope.training.observers import Observer
-from smokescope.training.run_folder import RunFolder
+from smokescope.training.run_folder import Inputs, RunFolder
 from smokescope.training.settings import TrainingSettings
 from smokescope.training.sources import Data
 from smokescope.training.trainer import Trainer
@@ -31,8 +31,8 @@ def train(
     run: RunFolder,
     fabric: Fabric,
     observer: Observer,
+    inputs: Inputs,
     *,
-    encoder: Path | None = None,
     resume: bool = False,
 ) -> Validation | None:
     """Train, fit the temperature, measure, and write the model.
@@ -43,7 +43,7 @@ def train(
         run: Its folder.
         fabric: Launched.
         observer: Told how it goes.
-        encoder: A safetensors file of weights for the encoder to begin with.
+        inputs: What else the run was given: the weights that the encoder begins with.
         resume: Go on from the run's last state.
 
     Returns:
@@ -51,13 +51,19 @@ def train(
     """
     torch.manual_seed(settings.seed)  # of the first weights; all later chance is keyed
     model = build_model(settings.model)
-    if encoder is not None and isinstance(model.encoder, ResNet) and not resume:
-        load_encoder(model.encoder, encoder)
+    begun = resume and bool(
+        run.states.steps()
+    )  # a run that was stopped before its first state has no weights
+    if inputs.encoder is not None and isinstance(model.encoder, ResNet) and not begun:
+        load_encoder(model.encoder, Path(inputs.encoder))
     trainer = Trainer(settings, model, data, run, fabric, observer)
+    if fabric.is_global_zero and not resume:  # now that nothing of it was refused
+        run.begin(settings, inputs)
+    fabric.barrier()
     trainer.fit(resume)
     pipeline, found = trainer.pipeline(), None
     figures: dict[str, object] = {}
-    if any(each.numbers for each in data.validation):
+    if data.validation:
         samples = settings.validation_samples if isinstance(model, SmokeBVM) else 0
         found = validate(pipeline, data.validation, fabric, samples)
         figures = {
@@ -65,8 +71,8 @@ def train(
             "validation": found.report,
             "reliability": {kind: _plain(bins) for kind, bins in found.reliability._asdict().items()},
         }
-        if isinstance(model, SmokeBVM):
-            figures["latent"] = measure_latent(model, _some(pipeline, data, fabric))
+        if isinstance(pipeline.network, SmokeBVM):
+            figures["latent"] = _measure_latent(pipeline, pipeline.network, data, fabric)
     if fabric.is_global_zero:
         notes = {
             "data": json.dumps([asdict(source) for source in settings.data]),
@@ -91,10 +97,14 @@ def _plain(bins: Bins) -> dict[str, list[float | None]]:
     return {"count": pixels, "mean": mean(bins.confidence), "accuracy": mean(bins.hits)}
 
 
-def _some(pipeline: Pipeline, data: Data, fabric: Fabric) -> Tensor:
-    """A few pictures with smoke that were kept for validation, as the network sees them."""
+def _measure_latent(pipeline: Pipeline, model: SmokeBVM, data: Data, fabric: Fabric) -> LatentFigures:
+    """What chance does to a few pictures with smoke that were kept for validation."""
     source = next(each for each in data.validation if each.numbers)
     chosen = source.numbers[:: max(1, len(source.numbers) // 4)][:4]
     pictures = [source.cache[number][0].permute(2, 0, 1)[None].to(fabric.device) for number in chosen]
-    square = InputSettings(height=pipeline.input.height, width=pipeline.input.width)
-    return torch.cat([Pipeline(pipeline.network, square).prepare(picture) for picture in pictures])
+    found = [measure_latent(model, pipeline.prepare(picture)) for picture in pictures]
+    return LatentFigures(
+        kl=sum(each["kl"] for each in found) / len(found),
+        latent_share=sum(each["latent_share"] for each in found) / len(found),
+        dropout_share=sum(each["dropout_share"] for each in found) / len(found),
+    )

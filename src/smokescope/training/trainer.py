@@ -100,15 +100,17 @@ class Trainer:
                     losses = self._step(stage, step, next(batches))
                     step += 1
                     due = self._due(step, self.settings.save_every)
+                    trying = self._due(step, self.settings.validate_every) and step < self.steps
                     asked = self._asked(stop, step)
-                    if due or asked or step == 1 or step % LOG_EVERY == 0:
+                    if due or trying or asked or step == 1 or step % LOG_EVERY == 0:
                         self._log(step, losses, stage, clock)
+                    if trying:  # before saving: what is saved need not be tried again
+                        self._validate(step)
                     if due or asked:
                         self._save(step, stage)
                     if asked:
                         raise SmokescopeError(f"stopped after {step} of {self.steps} steps: --resume goes on")
-                    if self._due(step, self.settings.validate_every) and step < self.steps:
-                        self._validate(step)
+                    if trying:
                         clock.restart(step)
             finally:
                 batches.close()
@@ -118,8 +120,9 @@ class Trainer:
         self.model.eval()
 
     def pipeline(self, model: SmokeModel | None = None) -> Pipeline:
-        """The model as it is used."""
-        return Pipeline(model or self.model, self.settings.input, self.temperature).eval()
+        """The model as it is used: a copy, whose parts are not compiled for training's size of pictures."""
+        network = copy.deepcopy(model or self.model)
+        return Pipeline(network, self.settings.input, self.temperature).eval()
 
     def _enter(self, step: int) -> Stage:
         """The stage that goes on after a step."""
@@ -193,10 +196,7 @@ class Trainer:
         if self.average is not None and step <= self.turn:
             model = copy.deepcopy(self.model)
             self.average.put_into(model)
-        was_training = [m for m in self.model.modules() if m.training]
         found = validate(self.pipeline(model), self.data.validation, self.fabric)
-        for module in was_training:
-            module.training = True
         if self.fabric.is_global_zero:
             self.run.log({"step": step, "validation": found.report})
             self.observer.validated(step, found.report, found.samples)

@@ -1,6 +1,6 @@
 """Trying a model on pictures that it was not trained on, the way it is used: through its pipeline."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -43,10 +43,12 @@ def validate(
         samples: Also compare the uncertainty maps with this many Monte Carlo samples.
     """
     metrics, counts = SmokeMetrics(pipeline.threshold).to(fabric.device), LogitCounts(fabric.device)
-    items = _by_size(pictures)
-    shown = {_name(items[i]) for i in _spread([i for i, (p, n) in enumerate(items) if _smoky(p, n)], SHOWN)}
+    batches = _batches(_by_size(pictures))
+    # the first process shows pictures, and can show only its own
+    smoky = [item for batch in batches[:: fabric.world_size] for item in batch if _smoky(*item)]
+    shown = {_name(smoky[i]) for i in _spread(len(smoky), SHOWN)}
     kept: list[Sample] = []
-    for batch in _batches(items, fabric.global_rank, fabric.world_size):
+    for batch in batches[fabric.global_rank :: fabric.world_size]:
         loaded = [source.cache[number] for source, number in batch]
         x = torch.stack([picture.permute(2, 0, 1) for picture, _ in loaded]).to(fabric.device)
         mask = torch.cat([mask for _, mask in loaded]).to(fabric.device) > 127
@@ -74,8 +76,8 @@ def _by_size(pictures: Sequence[Pictures]) -> list[Item]:
     return sorted(items, key=lambda item: (*_size(item), _name(item)))
 
 
-def _batches(items: Sequence[Item], rank: int, world: int) -> Iterator[list[Item]]:
-    """Every `world`-th batch of pictures of one size."""
+def _batches(items: Sequence[Item]) -> list[list[Item]]:
+    """Pictures of one size together, a few at a time."""
     batches: list[list[Item]] = []
     for item in items:
         last = batches[-1] if batches else []
@@ -83,17 +85,17 @@ def _batches(items: Sequence[Item], rank: int, world: int) -> Iterator[list[Item
             last.append(item)
         else:
             batches.append([item])
-    yield from batches[rank::world]
+    return batches
 
 
 def _smoky(pictures: Pictures, number: int) -> bool:
     return pictures.cache.pairs[number].mask is not None
 
 
-def _spread(numbers: Sequence[int], count: int) -> list[int]:
-    """At most `count` of them, evenly spaced."""
-    count = min(count, len(numbers))
-    return [numbers[i * len(numbers) // count] for i in range(count)]
+def _spread(total: int, count: int) -> list[int]:
+    """At most `count` of `total` numbers, evenly spaced."""
+    count = min(count, total)
+    return [i * total // count for i in range(count)]
 
 
 def _size(item: Item) -> tuple[int, ...]:
