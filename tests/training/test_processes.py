@@ -1,5 +1,6 @@
 """Several processes learn what one does."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 import torch
 from tests.training.small import CONFIG, command, environment, make_data, succeed, weights
 
+from smokescope.data.folds import Folds
+from smokescope.data.sets import PictureName
 from smokescope.training.run_folder import RunFolder
 
 
@@ -16,17 +19,25 @@ def test_two_processes_learn_what_one_does(tmp_path: Path, extra: list[str]) -> 
     """Batch norm is frozen, as each sees half a batch; all chance is keyed by sample."""
     data = make_data(tmp_path / "data")
     (tmp_path / "small.yaml").write_text(CONFIG + "freeze_batch_norm: all\n")
-    start = ["--config", tmp_path / "small.yaml", "--data", data, *extra]
+    first = [PictureName("pairs", name) for name in "012"] + [PictureName("negatives", "8")]
+    rest = [PictureName("pairs", name) for name in "34567"]
+    rest += [PictureName("negatives", name) for name in ("9", "10", "11")]
+    folds = Folds(0.2, 0, {"pairs": "pairs", "negatives": "negatives"}, [first, rest])
+    (tmp_path / "folds.json").write_bytes(folds.encode())
+    start = ["--config", tmp_path / "small.yaml", "--data", data, "--folds", tmp_path / "folds.json", *extra]
     one, two = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
     succeed(command(*start, "--out", one.path))
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
     succeed([*launcher, *command(*start, "--out", two.path)[2:]])
     ours, theirs = weights(one), weights(two)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
-    first = [entry["losses"] for entry in one.history() if "losses" in entry]
-    second = [entry["losses"] for entry in two.history() if "losses" in entry]
-    assert len(first) == len(second) > 1
-    torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+    told = [[entry["losses"] for entry in run.history() if "losses" in entry] for run in (one, two)]
+    assert len(told[0]) == len(told[1]) > 1
+    torch.testing.assert_close(told[0], told[1], rtol=1e-4, atol=1e-5)
+    figures = [json.loads(run.figures_file.read_text())["validation"] for run in (one, two)]
+    assert figures[0]["images"] == figures[1]["images"] == 3
+    torch.testing.assert_close(figures[0]["mse"], figures[1]["mse"], rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(figures[0]["alarm"], figures[1]["alarm"])
 
 
 def test_a_batch_that_cannot_be_shared_is_refused(tmp_path: Path) -> None:

@@ -21,13 +21,12 @@ def test_a_loss_that_is_no_number_stops_the_run_before_it_is_saved(
     data, settings = make_data(tmp_path / "data"), small_settings(tmp_path, "save_every=1")
     steps = iter(range(100))
 
-    def sometimes(*arguments: Tensor, **named: object) -> Tensor:
-        return kl_loss(*arguments) * (torch.nan if next(steps) == 4 else 1.0)
+    def spoilt(mean: Tensor, log_variance: Tensor, free: float) -> Tensor:
+        return kl_loss(mean, log_variance, free) * (torch.nan if next(steps) == 4 else 1.0)
 
-    monkeypatch.setattr("smokescope.losses.objective.kl_loss", lambda m, v, free: sometimes(m, v))
-    with pytest.raises(
-        SmokescopeError, match=r"stopped being a number by step 6: the state after step 3 is kept"
-    ):
+    monkeypatch.setattr("smokescope.losses.objective.kl_loss", spoilt)
+    complaint = r"stopped being a number by step 6: the state after step 3 is kept"
+    with pytest.raises(SmokescopeError, match=complaint):
         run_training(settings, data, tmp_path / "run", validate=True)
     run = RunFolder(tmp_path / "run")
     state = run.states.read()
@@ -99,3 +98,11 @@ def test_a_batch_larger_than_the_data_is_refused(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
     with pytest.raises(SmokescopeError, match="an epoch of 12 pictures does not fill a batch of 64"):
         run_training(small_settings(tmp_path, "batch=64"), data, tmp_path / "run")
+
+
+def test_a_run_is_not_resumed_with_other_pictures(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    run = run_training(settings, data, tmp_path / "run")
+    (data / "negatives/9.png").unlink()
+    with pytest.raises(SmokescopeError, match="the data is not what this run began with"):
+        run_training(settings, data, run.path, resume=True)

@@ -3,6 +3,8 @@
 All chance about a sample comes from its number in the run, so that a batch is the same whoever makes it.
 """
 
+import hashlib
+import json
 from collections.abc import Generator, Sequence
 from itertools import count
 from queue import Queue
@@ -80,6 +82,11 @@ class Feed:
     def __len__(self) -> int:
         """Pictures an epoch."""
         return len(self._mix)
+
+    def fingerprint(self) -> str:
+        """Of which pictures are in the mix, and how: the same pictures, the same order."""
+        names = [[p.kind, p.weight, [p.cache.pairs[n].name for n in p.numbers]] for p in self._pictures]
+        return hashlib.sha256(json.dumps(names).encode()).hexdigest()
 
     def batches(self, start: int) -> Generator[Examples, None, None]:
         """Batches without end from step `start` on, some ahead of their use.

@@ -27,6 +27,8 @@ class State:
 
     step: int
     tensors: Mapping[str, Tensor]
+    pictures: str
+    """Which pictures the run is of: `Feed.fingerprint`."""
 
     def restore_model(self, model: nn.Module, average: Average | None) -> None:
         """Put weights back, and their average.
@@ -68,7 +70,12 @@ class States:
         self.folder = folder
 
     def save(
-        self, step: int, model: nn.Module, average: Average | None, optimisers: Sequence[Optimizer]
+        self,
+        step: int,
+        model: nn.Module,
+        average: Average | None,
+        optimisers: Sequence[Optimizer],
+        pictures: str,
     ) -> None:
         """Write the state after `step` steps, whole or not at all, then drop states that are too old.
 
@@ -83,7 +90,8 @@ class States:
             for parameter, values in optimiser.state.items():
                 owner = f"optimiser.{number}.{names[parameter]}"
                 tensors |= {f"{owner}.{field}": value for field, value in values.items()}
-        write_tensors(self._path(step), tensors, {"format": FORMAT, "step": str(step)})
+        metadata = {"format": FORMAT, "step": str(step), "pictures": pictures}
+        write_tensors(self._path(step), tensors, metadata)
         for old in self.steps()[:-KEPT]:
             with suppress(OSError):
                 self._path(old).unlink()
@@ -99,7 +107,7 @@ class States:
             try:
                 tensors, metadata = read_tensors(self._path(step))
                 if metadata.get("format") == FORMAT:
-                    return State(step, tensors)
+                    return State(step, tensors, metadata.get("pictures", ""))
                 problems.append(SmokescopeError(f"{self._path(step)} is no training state"))
             except SmokescopeError as error:
                 problems.append(error)

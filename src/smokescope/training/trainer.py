@@ -82,6 +82,10 @@ class Trainer:
         """
         state = self.run.states.read() if resume else None
         step = state.step if state else 0
+        if self.fabric.broadcast(step) != step:
+            raise SmokescopeError("the processes see different states of this run: give them one folder")
+        if state and state.pictures != self.feed.fingerprint():
+            raise SmokescopeError("the data is not what this run began with: pictures are missing, or new")
         if state:
             state.restore_model(self.model, self.average)
         stage = self._enter(step)
@@ -122,6 +126,9 @@ class Trainer:
     def pipeline(self, model: SmokeModel | None = None) -> Pipeline:
         """The model as it is used: a copy, whose parts are not compiled for training's size of pictures."""
         network = copy.deepcopy(model or self.model)
+        if self.fabric.world_size > 1:  # on CPUs, each process has statistics of its own part of the batches
+            for buffer in network.buffers():
+                buffer.copy_(self.fabric.broadcast(buffer))
         return Pipeline(network, self.settings.input, self.temperature).eval()
 
     def _enter(self, step: int) -> Stage:
@@ -186,7 +193,8 @@ class Trainer:
 
     def _save(self, step: int, stage: Stage) -> None:
         if self.fabric.is_global_zero:
-            self.run.states.save(step, self.model, self.average, stage.optimisers)
+            pictures = self.feed.fingerprint()
+            self.run.states.save(step, self.model, self.average, stage.optimisers, pictures)
         self.fabric.barrier()
 
     def _validate(self, step: int) -> None:
