@@ -23,7 +23,8 @@ def load(
     """Load a model, ready to use: `load()(picture)` is a `smokescope.inference.Prediction`.
 
     Args:
-        model: A model file of smokescope's; by default the one that comes with it.
+        model: A model file of smokescope's, .safetensors, or .onnx or .xml as exported; by default the one
+            that comes with it.
         device: Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps.
         tiles: Whether large pictures are also looked at in parts: auto, never or always.
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from smokescope import __version__
-from smokescope.cli import convert, data, evaluate, info, predict, serve, train, transmission
+from smokescope.cli import convert, data, evaluate, export, info, predict, serve, train, transmission
 from smokescope.cli.console import complain
 from smokescope.errors import SmokescopeError
 
@@ -28,6 +28,7 @@ app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(serve.serve)
 app.command()(transmission.transmission)
+app.command()(export.export)
 app.command()(convert.convert)
 app.command()(info.info)
 app.add_typer(data.app, name="data")

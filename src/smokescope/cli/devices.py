@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 DEVICE_HELP = "Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps."
 
-# Elsewhere than on CUDA, torch tells of it in a bare RuntimeError.
+# Engines tell of it in their own ways, torch in a RuntimeError; to ask for its class would load torch.
 _NO_ROOM = ("can't allocate memory", "not enough memory", "out of memory")
 
 
@@ -26,12 +26,9 @@ def choose_device(name: str) -> "torch.device":
 @contextmanager
 def enough_memory(path: Path) -> Iterator[None]:
     """Turn running out of memory, while working on a file, into a sentence that names it."""
-    import torch
-
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        told = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if told or any(words in str(error) for words in _NO_ROOM):
+        if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_ROOM):
             raise SmokescopeError(f"{path} does not fit into the memory: make it smaller first") from error
         raise

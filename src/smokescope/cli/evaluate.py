@@ -66,7 +66,6 @@ def evaluate(
     from smokescope.data.sets import list_sets
     from smokescope.inference.evaluation import Evaluator, read_ahead
     from smokescope.inference.rows import rows_to_csv
-    from smokescope.models.bvm import SmokeBVM
     from smokescope.report.evaluation_page import evaluation_page
 
     for folder in data:
@@ -80,7 +79,7 @@ def evaluate(
             refuse_among(folder, each.listing)
         prepare_folder(folder)
     segmenter = load(model, device)
-    if samples and not isinstance(segmenter.pipeline.network, SmokeBVM):
+    if samples and not segmenter.engine.can_sample:
         raise SmokescopeError(f"{model} has no samples to draw: leave --samples out")
 
     names = _names(sets)

@@ -67,9 +67,9 @@ def predict(
 
     found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES)
     refuse_replacing(found.pictures, out)
-    identity = _identity(model)
-    about = {"smokescope": __version__, "model": identity, "tiles": tiles.value}
     segmenter = load(model, device, tiles.value)
+    identity = _identity(model, segmenter)
+    about = {"smokescope": __version__, "model": identity, "tiles": tiles.value}
     for folder in (out, *([coco.parent] if coco else [])):
         prepare_folder(folder)
     done: list[PictureFile] = []
@@ -108,10 +108,14 @@ def predict(
     raise typer.Exit(Outcome(len(done), failed).exit_code)
 
 
-def _identity(model: Path | None) -> dict[str, str]:
+def _identity(model: Path | None, segmenter: Segmenter) -> dict[str, str]:
     """A model's name, and the checksum of its weights as its file has it."""
     from importlib.resources import as_file
 
+    from smokescope.inference.engines.exported import ExportedEngine
+
+    if model is not None and isinstance(segmenter.engine, ExportedEngine):
+        return {"name": model.name, "sha256": segmenter.engine.card.sha256}
     from smokescope.checkpoints.embedded import embedded_weights
     from smokescope.checkpoints.files import summarise
 

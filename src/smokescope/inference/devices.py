@@ -1,11 +1,14 @@
 """Where to compute."""
 
-import torch
+from typing import TYPE_CHECKING
 
 from smokescope.errors import SmokescopeError
 
+if TYPE_CHECKING:
+    import torch
 
-def choose_device(name: str) -> torch.device:
+
+def choose_device(name: str) -> "torch.device":
     """Turn what the user asked for into a device that is there.
 
     Args:
@@ -14,6 +17,8 @@ def choose_device(name: str) -> torch.device:
     Raises:
         SmokescopeError: There is no such device, or not on this machine.
     """
+    import torch  # here: exported models run without it
+
     there = devices()
     if name == "auto":
         return torch.device(there[0])
@@ -26,6 +31,8 @@ def choose_device(name: str) -> torch.device:
 
 def devices() -> list[str]:
     """Names of this machine's devices, the best first."""
+    import torch
+
     there = (
         [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     )

@@ -127,7 +127,7 @@ class Evaluator:
         return Decomposition(*(values.squeeze(1).to(self._device) for values in maps))
 
     def _metrics(self) -> SmokeMetrics:
-        return SmokeMetrics(self.segmenter.pipeline.threshold).to(self._device)
+        return SmokeMetrics(self.segmenter.threshold).to(self._device)
 
 
 def read_ahead(pairs: Sequence[Pair]) -> Iterator[Future[tuple[NDArray[np.uint8], NDArray[np.float32]]]]:

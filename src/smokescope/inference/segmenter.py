@@ -9,22 +9,26 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
-from torch import Tensor
 
-from smokescope.checkpoints.embedded import load_embedded
-from smokescope.checkpoints.model import load_model
 from smokescope.data.pictures import picture_from_bytes, picture_from_image, read_picture
 from smokescope.errors import SmokescopeError
-from smokescope.inference.devices import choose_device
+from smokescope.inference.engines.base import Engine, Maps
 from smokescope.inference.prediction import Prediction
-from smokescope.inference.tiling import Tiles, predict_tiled, wants_tiles
-from smokescope.models.pipeline import Pipeline
-from smokescope.uncertainty import Decomposition
+from smokescope.inference.tiles import Tiles
+from smokescope.settings.input import InputSettings
+from smokescope.settings.verdicts import VerdictSettings
+
+if TYPE_CHECKING:  # PyTorch is loaded with the first model that needs it
+    import torch
+    from torch import Tensor
+
+    from smokescope.models.pipeline import Pipeline
+    from smokescope.uncertainty import Decomposition
 
 Picture = str | os.PathLike[str] | bytes | Image.Image | NDArray[np.uint8]
 """A file's path or its bytes, a Pillow image, or RGB values H x W x 3."""
@@ -39,35 +43,102 @@ def load(
     """Load a model, ready to use.
 
     Args:
-        model: A model file of smokescope's; by default the one that comes with it.
+        model: A model file of smokescope's, .safetensors, or .onnx or .xml as exported; by default the one
+            that comes with it.
         device: Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps.
         tiles: Whether large pictures are also looked at in parts: auto, never or always.
 
     Raises:
         SmokescopeError: The file cannot be read or is something else, or there is no such device.
     """
+    return Segmenter(load_engine(None if model is None else Path(model), device), tiles=tiles)
+
+
+def load_engine(model: Path | None, device: str) -> Engine:
+    """The engine that a file is for, by the file's ending; None is the embedded model.
+
+    Raises:
+        SmokescopeError: As for `load`.
+    """
+    if model is not None and model.suffix.lower() == ".onnx":
+        from smokescope.inference.engines.onnx import OnnxEngine
+
+        return OnnxEngine(model, device)
+    if model is not None and model.suffix.lower() == ".xml":
+        from smokescope.inference.engines.openvino import OpenVinoEngine
+
+        return OpenVinoEngine(model, device)
+    from smokescope.checkpoints.embedded import load_embedded
+    from smokescope.checkpoints.model import load_model
+    from smokescope.inference.devices import choose_device
+    from smokescope.inference.engines.torch import TorchEngine
+
     where = choose_device(device)  # first: a model takes longer to read
-    pipeline = load_embedded() if model is None else load_model(Path(model))
-    return Segmenter(pipeline, str(where), tiles=tiles)
+    return TorchEngine(load_embedded() if model is None else load_model(model), str(where))
 
 
 class Segmenter:
     """A model on a device. Any number of threads may call the same one.
 
     Args:
-        pipeline: The model; it is moved to the device and put into eval mode.
-        device: Where to compute, as for `load`.
-        bf16: On CUDA, run the network in bfloat16: faster, and a little less exact.
+        model: A pipeline, which is moved to the device and put into eval mode; or an engine as it is.
+        device: Where a pipeline computes, as for `load`.
+        bf16: On CUDA, run a pipeline's network in bfloat16: faster, and a little less exact.
         tiles: As for `load`.
     """
 
     def __init__(
-        self, pipeline: Pipeline, device: str = "auto", *, bf16: bool = False, tiles: Tiles = "auto"
+        self,
+        model: "Pipeline | Engine",
+        device: str = "auto",
+        *,
+        bf16: bool = False,
+        tiles: Tiles = "auto",
     ) -> None:
-        self.device = choose_device(device)
-        self.pipeline = pipeline.to(self.device).eval()
-        self.bf16 = bf16 and self.device.type == "cuda"
+        if isinstance(model, Engine):
+            self.engine = model
+        else:
+            from smokescope.inference.engines.torch import TorchEngine
+
+            self.engine = TorchEngine(model, device, bf16)
         self.tiles = tiles
+
+    @property
+    def input(self) -> InputSettings:
+        """How pictures are brought to the network."""
+        return self.engine.input
+
+    @property
+    def threshold(self) -> float:
+        """Above which a probability is called smoke."""
+        return self.engine.threshold
+
+    @property
+    def verdicts(self) -> VerdictSettings:
+        """By which regions are judged."""
+        return self.engine.verdicts
+
+    @property
+    def device(self) -> "torch.device":
+        """Where it computes."""
+        import torch
+
+        return torch.device(self.engine.device)
+
+    @property
+    def pipeline(self) -> "Pipeline":
+        """The model itself.
+
+        Raises:
+            SmokescopeError: It was exported, and only its answers are to be had.
+        """
+        from smokescope.inference.engines.torch import TorchEngine
+
+        if not isinstance(self.engine, TorchEngine):
+            raise SmokescopeError(
+                "this needs the model itself: use its safetensors file, not an exported one"
+            )
+        return self.engine.pipeline
 
     def __call__(self, picture: Picture) -> Prediction:
         """Predict one picture.
@@ -92,22 +163,17 @@ class Segmenter:
             step = max(1, min(BATCH, BATCH_PIXELS // (height * width)))
             for start in range(0, len(numbers), step):
                 batch = numbers[start : start + step]
-                maps = self.maps([loaded[number] for number in batch])
+                maps = self.engine.predict([loaded[number] for number in batch], self.tiles)
                 predictions.update(zip(batch, self._split(maps), strict=True))
         return [predictions[number] for number in range(len(loaded))]
 
-    def maps(self, pictures: Sequence[NDArray[np.uint8]]) -> Decomposition:
+    def maps(self, pictures: Sequence[NDArray[np.uint8]]) -> "Decomposition":
         """Predict pictures H x W x 3 of one size at once: maps [N, 1, H, W] on the segmenter's device."""
-        batch = self._batch(pictures)
-        settings, (height, width) = self.pipeline.input, batch.shape[-2:]
-        if not wants_tiles(self.tiles, height, width, settings):
-            return self._plain(batch)
-        tiled = [predict_tiled(self._plain, picture, settings) for picture in batch]
-        return Decomposition(*map(torch.cat, zip(*tiled, strict=True)))
+        return self.engine.tensors(pictures, self.tiles)
 
     def sample(
-        self, pictures: Sequence[NDArray[np.uint8]], count: int, keys: Tensor | None = None
-    ) -> Decomposition:
+        self, pictures: Sequence[NDArray[np.uint8]], count: int, keys: "Tensor | None" = None
+    ) -> "Decomposition":
         """As `maps`, from `count` Monte Carlo samples: what `maps` approximates.
 
         Args:
@@ -118,28 +184,12 @@ class Segmenter:
         Raises:
             ValueError: The model has nothing to sample.
         """
-        keys = None if keys is None else keys.to(self.device)
-        with torch.inference_mode(), self._precision():
-            return self.pipeline.sample(self._batch(pictures), count, keys)
+        return self.engine.sample(pictures, count, keys)
 
-    def _plain(self, batch: Tensor) -> Decomposition:
-        with torch.inference_mode(), self._precision():
-            maps: Decomposition = self.pipeline(batch)
-        return maps
-
-    def _batch(self, pictures: Sequence[NDArray[np.uint8]]) -> Tensor:
-        batch = torch.from_numpy(np.stack(pictures)).to(self.device)
-        return batch.permute(0, 3, 1, 2).contiguous()
-
-    def _precision(self) -> torch.autocast:
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16)
-
-    def _split(self, maps: Decomposition) -> list[Prediction]:
-        joint = torch.cat(maps, 1).float().cpu().numpy()
-        threshold, verdicts = self.pipeline.threshold, self.pipeline.verdicts
+    def _split(self, maps: Maps) -> list[Prediction]:
         return [
-            Prediction(probability, probability > threshold, total, aleatoric, epistemic, verdicts)
-            for probability, total, aleatoric, epistemic in joint
+            Prediction(probability, probability > self.threshold, total, aleatoric, epistemic, self.verdicts)
+            for probability, total, aleatoric, epistemic in zip(*maps, strict=True)
         ]
 
 

@@ -10,24 +10,19 @@ at a tile's edge, so there are no seams. These views are taken as an ensemble, a
 The last term is at or above 0 by Jensen's inequality, and 0 where all views agree.
 """
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from smokescope.settings.input import InputSettings, network_size
+from smokescope.inference.tiles import BATCH as BATCH
+from smokescope.inference.tiles import WHOLE as WHOLE
+from smokescope.inference.tiles import Tiles as Tiles
+from smokescope.inference.tiles import place, tile_size
+from smokescope.inference.tiles import wants_tiles as wants_tiles
+from smokescope.settings.input import InputSettings
 from smokescope.uncertainty import LN2, Decomposition
-
-Tiles = Literal["auto", "never", "always"]
-"""Cut a picture into tiles: if it is large, never, or whenever it is larger than one tile."""
-
-SHRINK = 2.0  # the most that a side is shrunk for the network: what a tile shows, and when "auto" begins
-OVERLAP = 0.25  # of a tile's side
-SPARED = 0.25  # of a tile, which is no reason for one more: 1920 x 1080 is two tiles and not four
-WHOLE = 0.5  # weight of the whole pass: what tiles alone see is at most even odds, and for a person to judge
-BATCH = 4  # tiles at once
 
 Predict = Callable[[Tensor], Decomposition]
 
@@ -40,14 +35,6 @@ class Axis(NamedTuple):
     """Of each tile."""
     weights: Tensor
     """[tiles, length], float32; at each pixel the tiles' weights sum to 1."""
-
-
-def wants_tiles(tiles: Tiles, height: int, width: int, settings: InputSettings) -> bool:
-    """Whether a picture is to be cut: by its size, or as asked for."""
-    if tiles != "auto":
-        return tiles == "always"
-    seen_height, seen_width = network_size(height, width, settings)
-    return math.sqrt(height * width / (seen_height * seen_width)) > SHRINK
 
 
 def predict_tiled(
@@ -67,8 +54,7 @@ def predict_tiled(
         Maps [1, 1, H, W]; those of the plain pass if one tile covers all.
     """
     height, width = picture.shape[-2:]
-    rows = split(height, round(SHRINK * settings.height))
-    columns = split(width, round(SHRINK * settings.width))
+    rows, columns = map(split, (height, width), tile_size(settings))
     context = predict(picture[None])
     places = [(row, column) for row in range(len(rows.starts)) for column in range(len(columns.starts))]
     if len(places) == 1:
@@ -87,23 +73,9 @@ def predict_tiled(
 
 
 def split(side: int, tile: int) -> Axis:
-    """Place tiles evenly along a side, from border to border.
-
-    Args:
-        side: Of the picture.
-        tile: The length that tiles should have. They are as many as it takes for that, give or take a
-            quarter of one, and then all of the length with which they just cover the side.
-    """
-    overlap = OVERLAP * tile
-    count = max(1, math.ceil((side - overlap) / (tile - overlap) - SPARED))
-    length = math.ceil(side / (count - (count - 1) * OVERLAP))
-    starts = [round(i * (side - length) / max(1, count - 1)) for i in range(count)]
-    hill = torch.sin(math.pi * (torch.arange(length, dtype=torch.float64) + 0.5) / length).square()
-    total = torch.zeros(side, dtype=torch.float64)
-    for start in starts:
-        total[start : start + length] += hill
-    weights = [hill / total[start : start + length] for start in starts]  # 1 where there is no other tile
-    return Axis(starts, length, torch.stack(weights).float())
+    """As `tiles.place`, for tensors."""
+    starts, length, weights = place(side, tile)
+    return Axis(starts, length, torch.from_numpy(weights))
 
 
 def _as_view(maps: Decomposition) -> Tensor:

@@ -1,0 +1,100 @@
+"""A pipeline as one ONNX file: uint8 pictures of any size in, the four maps at their size out.
+
+    >>> data = to_onnx(load_model(Path("m.safetensors")), {"sha256": "..."})
+
+Resizing is ONNX's own, antialiased: onnxruntime's results equal PyTorch's to rounding.
+"""
+
+import io
+import json
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from importlib.util import find_spec
+
+import torch
+
+from smokescope import __version__
+from smokescope.errors import SmokescopeError
+from smokescope.inference.engines.card import INPUT, LAYOUT, OUTPUTS
+from smokescope.models.bvm import evaluating
+from smokescope.models.pipeline import Pipeline
+
+OPSET = 20  # 18 is the first with antialiasing
+EXAMPLE = (2, 3, 70, 90)  # any picture will do: no side, and no batch of one, may stand for all
+
+
+def to_onnx(pipeline: Pipeline, notes: Mapping[str, str]) -> bytes:
+    """Turn a pipeline, on the CPU, into an ONNX file's bytes.
+
+    Args:
+        pipeline: Exported as it is in eval mode, whatever mode it is in.
+        notes: What else the file should say of itself, the weights' sha256 above all.
+
+    Raises:
+        SmokescopeError: What exporting needs is not installed.
+    """
+    need("onnx", "onnxscript")
+    auto = torch.export.Dim.AUTO
+    with evaluating(pipeline), torch.no_grad(), _quietly():
+        program = torch.onnx.export(
+            pipeline,
+            (torch.zeros(EXAMPLE, dtype=torch.uint8),),
+            dynamo=True,
+            opset_version=OPSET,
+            input_names=[INPUT],
+            output_names=list(OUTPUTS),
+            dynamic_shapes={INPUT: {0: auto, 2: auto, 3: auto}},
+            verbose=False,
+        )
+        assert program is not None  # noqa: S101  # it is with dynamo
+        model = program.model_proto
+    model.producer_name, model.producer_version = "smokescope", __version__
+    del model.metadata_props[:]
+    for key, value in describe(pipeline, notes).items():
+        model.metadata_props.add(key=key, value=value)
+    for node in model.graph.node:  # where in our sources it comes from: half of a small file, and nobody's
+        del node.metadata_props[:]
+    data: bytes = model.SerializeToString()
+    return data
+
+
+def describe(pipeline: Pipeline, notes: Mapping[str, str]) -> dict[str, str]:
+    """What an exported file says of itself; `smokescope.inference.engines.card` reads it."""
+    return {
+        **notes,
+        "class": "smoke",
+        "layout": str(LAYOUT),
+        "architecture": pipeline.network.settings.architecture,
+        "input": json.dumps(pipeline.input.to_dict()),
+        "temperature": repr(pipeline.temperature),
+        "threshold": repr(pipeline.threshold),
+        "verdicts": json.dumps(pipeline.verdicts.to_dict()),
+        "smokescope": __version__,
+    }
+
+
+def need(*packages: str) -> None:
+    """Make sure that packages are there.
+
+    Raises:
+        SmokescopeError: One is not.
+    """
+    if missing := [each for each in packages if find_spec(each) is None]:
+        raise SmokescopeError(
+            f"exporting needs {' and '.join(missing)}: install with pip install 'smokescope[export]'"
+        )
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """The exporter tells of its own affairs, in warnings, logs and prints."""
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)

@@ -1,0 +1,1 @@
+"""What computes: PyTorch, onnxruntime or OpenVINO, each behind the same small class."""

@@ -1,0 +1,67 @@
+"""What a `Segmenter` asks of an engine. Nothing here loads torch: exported models run without it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smokescope.inference.tiles import Tiles
+from smokescope.settings.input import InputSettings
+from smokescope.settings.verdicts import VerdictSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from smokescope.uncertainty import Decomposition
+
+Pixels = NDArray[np.uint8]
+"""RGB, H x W x 3."""
+
+
+class Maps(NamedTuple):
+    """Of N pictures of one size, float32 [N, H, W] each; uncertainties in nats."""
+
+    probability: NDArray[np.float32]
+    total: NDArray[np.float32]
+    aleatoric: NDArray[np.float32]
+    epistemic: NDArray[np.float32]
+
+
+class Engine(ABC):
+    """A model that is ready to compute. Any number of threads may call it.
+
+    Attributes:
+        input: How pictures are brought to the network.
+        threshold: Above which a probability is called smoke.
+        verdicts: By which regions are judged.
+        device: Where it computes, as torch would call it.
+        can_sample: Whether `sample` has something to draw.
+    """
+
+    input: InputSettings
+    threshold: float
+    verdicts: VerdictSettings
+    device: str = "cpu"
+    can_sample: bool = False
+
+    @abstractmethod
+    def predict(self, pictures: Sequence[Pixels], tiles: Tiles) -> Maps:
+        """Predict pictures of one size, in parts too where `tiles` say so."""
+
+    def tensors(self, pictures: Sequence[Pixels], tiles: Tiles) -> "Decomposition":
+        """As `predict`, as tensors [N, 1, H, W] where the engine computes; loads torch."""
+        import torch
+
+        from smokescope.uncertainty import Decomposition
+
+        return Decomposition(*(torch.from_numpy(each)[:, None] for each in self.predict(pictures, tiles)))
+
+    def sample(self, pictures: Sequence[Pixels], count: int, keys: "Tensor | None") -> "Decomposition":
+        """As `tensors`, from `count` Monte Carlo samples.
+
+        Raises:
+            ValueError: The model has nothing to sample.
+        """
+        raise ValueError("an exported model has one answer and nothing to sample: use its safetensors file")

@@ -1,0 +1,65 @@
+"""PyTorch: the engine that models are trained in, and that all others are compared with."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from smokescope.inference.devices import choose_device
+from smokescope.inference.engines.base import Engine, Maps, Pixels
+from smokescope.inference.tiles import Tiles, wants_tiles
+from smokescope.inference.tiling import predict_tiled
+from smokescope.models.bvm import SmokeBVM
+from smokescope.models.pipeline import Pipeline
+from smokescope.uncertainty import Decomposition
+
+
+class TorchEngine(Engine):
+    """A pipeline on a device.
+
+    Args:
+        pipeline: The model; it is moved to the device and put into eval mode.
+        device: As for `smokescope.load`.
+        bf16: On CUDA, run the network in bfloat16: faster, and a little less exact.
+    """
+
+    def __init__(self, pipeline: Pipeline, device: str = "auto", bf16: bool = False) -> None:
+        self.where = choose_device(device)
+        self.device = str(self.where)
+        self.pipeline = pipeline.to(self.where).eval()
+        self.bf16 = bf16 and self.where.type == "cuda"
+        self.input, self.threshold, self.verdicts = pipeline.input, pipeline.threshold, pipeline.verdicts
+        self.can_sample = isinstance(pipeline.network, SmokeBVM)
+
+    def predict(self, pictures: Sequence[Pixels], tiles: Tiles) -> Maps:
+        """Predict; see `Engine`."""
+        joint = torch.cat(self.tensors(pictures, tiles), 1).float().cpu().numpy()
+        return Maps(*joint.swapaxes(0, 1))
+
+    def tensors(self, pictures: Sequence[Pixels], tiles: Tiles) -> Decomposition:
+        """Predict, and leave the maps on the device; see `Engine`."""
+        batch = self._batch(pictures)
+        height, width = batch.shape[-2:]
+        if not wants_tiles(tiles, height, width, self.input):
+            return self._plain(batch)
+        tiled = [predict_tiled(self._plain, picture, self.input) for picture in batch]
+        return Decomposition(*map(torch.cat, zip(*tiled, strict=True)))
+
+    def sample(self, pictures: Sequence[Pixels], count: int, keys: Tensor | None) -> Decomposition:
+        """Draw samples; see `Engine`."""
+        keys = None if keys is None else keys.to(self.where)
+        with torch.inference_mode(), self._precision():
+            return self.pipeline.sample(self._batch(pictures), count, keys)
+
+    def _plain(self, batch: Tensor) -> Decomposition:
+        with torch.inference_mode(), self._precision():
+            maps: Decomposition = self.pipeline(batch)
+        return maps
+
+    def _batch(self, pictures: Sequence[Pixels]) -> Tensor:
+        batch = torch.from_numpy(np.stack(pictures)).to(self.where)
+        return batch.permute(0, 3, 1, 2).contiguous()
+
+    def _precision(self) -> torch.autocast:
+        return torch.autocast(self.where.type, torch.bfloat16, enabled=self.bf16)
