@@ -17,9 +17,7 @@ Section = dict[str, str | int | list[str] | dict[str, str]]
 
 
 def info(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="A safetensors file to describe too.")
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A model file to describe too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
 ) -> None:
     """Say what is here: versions, devices, weights."""
@@ -72,6 +70,8 @@ def _embedded() -> Section:
 
 
 def _describe(file: Path) -> Section:
+    if file.suffix.lower() in (".onnx", ".xml"):
+        return _describe_exported(file)
     from smokescope.checkpoints.files import summarise
 
     summary = summarise(file)
@@ -83,6 +83,15 @@ def _describe(file: Path) -> Section:
         "dtypes": summary.dtypes,
         "metadata": summary.metadata,
     }
+
+
+def _describe_exported(file: Path) -> Section:
+    from smokescope.inference.engines.exported import ExportedEngine
+    from smokescope.inference.segmenter import load_engine
+
+    engine = load_engine(file, "cpu")
+    metadata = dict(engine.card.metadata) if isinstance(engine, ExportedEngine) else {}
+    return {"path": str(file), "bytes": file.stat().st_size, "metadata": metadata}
 
 
 def _as_table(sections: dict[str, Section]) -> str:

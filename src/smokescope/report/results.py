@@ -3,6 +3,7 @@
 Maps are 8-bit grey PNG of the picture's size on fixed scales: 255 is a probability of 1, or ln 2 nats.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,8 @@ from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
 from smokescope.report.colours import ALEATORIC, EPISTEMIC, PROBABILITY, TOTAL, ColourMap
 from smokescope.report.overlay import draw_overlay
-from smokescope.uncertainty import LN2
+
+LN2 = math.log(2)  # `uncertainty` has it too, and would load torch, which exported models do without
 
 FORMAT = "smokescope prediction"
 VIDEO_ENDINGS = (".mp4", ".jsonl", ".frame.jpg")  # of what a video gets besides
