@@ -43,6 +43,14 @@ def test_every_map_is_pytorchs(path: Path, reference: Segmenter, count: int, hei
         assert np.ptp(ours.epistemic) > 100 * TOLERANCE
 
 
+@pytest.mark.parametrize("size", [(1, 1), (2, 1500), (1, 700), (1080, 1920)])
+def test_sizes_that_nobody_thought_of(path: Path, reference: Segmenter, size: tuple[int, int]) -> None:
+    picture = np.resize(hills(2, smoke=True), (*size, 3))
+    ours, theirs = reference(picture), smokescope.load(path, tiles="never")(picture)
+    for name in MAPS:
+        np.testing.assert_allclose(getattr(theirs, name), getattr(ours, name), atol=TOLERANCE, rtol=0)
+
+
 def test_tiles_are_pytorchs_too(path: Path, exported: Exported) -> None:
     picture = hills(1, smoke=True, size=(500, 300))
     ours, theirs = (smokescope.load(each, "cpu", tiles="always")(picture) for each in (exported[0], path))
