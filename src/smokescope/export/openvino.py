@@ -1,8 +1,8 @@
 """An ONNX file of ours as an OpenVINO model.
 
 OpenVINO reads ONNX, but its antialiased "linear_onnx" resizing is not ONNX's: maps were off by up to 0.03.
-Its "bilinear_pillow" is the right filter, but takes seconds for the first picture of each size. So two products
-of matrices take that place, rows and columns apart, with weights computed in the graph.
+Its "bilinear_pillow" is the right filter, but takes seconds for the first picture of each size. So two
+products of matrices take that place, rows and columns apart, with weights computed in the graph.
 """
 
 from __future__ import annotations
