@@ -51,7 +51,7 @@ class Brightness:
     def many(self, pictures: Sequence[NDArray[np.uint8]], /) -> list[Prediction]:
         self.threads.add(threading.get_ident())
         assert self.free.wait(20)
-        time.sleep(self.seconds)
+        time.sleep(self.seconds if self.batches else 0.0)  # not while it warms up
         self.batches.append([each.shape for each in pictures])
         if any(each.shape[1] == self.bad_width for each in pictures):
             raise RuntimeError("/secret/path.py broke")
@@ -110,7 +110,7 @@ def live(service: Service) -> Iterator[str]:
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
         thread.start()
         try:
-            wait_until_ready(address)
+            wait_until(lambda: is_ready(address), 60)
             yield address
         finally:
             server.stop()
@@ -118,13 +118,25 @@ def live(service: Service) -> Iterator[str]:
             assert not thread.is_alive()
 
 
-def wait_until_ready(address: str, seconds: float = 60) -> None:
-    for _ in range(round(seconds / 0.05)):
-        with suppress(httpx.TransportError):
-            if httpx.get(address + "/readyz").status_code == 200:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"nothing answers at {address}")
+def is_ready(address: str) -> bool:
+    with suppress(httpx.TransportError):
+        return httpx.get(address + "/readyz").status_code == 200
+    return False
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Look again and again: a busy machine takes its time, an idle one loses none."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """The same where others must go on meanwhile."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.002)
 
 
 def post(

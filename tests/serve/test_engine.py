@@ -11,7 +11,7 @@ from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
 from smokescope.serve.engine import Answered, Engine, Full, Pixels, Timings
 from smokescope.serve.limits import Limits
-from tests.serve.service import Brightness, png
+from tests.serve.service import Brightness, png, until
 
 Work = Callable[[Engine], Awaitable[None]]
 
@@ -36,12 +36,6 @@ def with_engine(segmenter: Brightness, work: Work, **limits: float) -> None:
             await engine.stop()
 
     asyncio.run(main())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 def test_those_of_one_size_go_together_and_the_oldest_first() -> None:
@@ -137,7 +131,8 @@ def test_only_two_batches_are_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch)
     async def work(engine: Engine) -> None:
         segmenter.free.clear()
         jobs = [submit(engine, 1) for _ in range(20)]
-        await asyncio.sleep(0.2)
+        await until(lambda: decoded == 8)
+        await asyncio.sleep(0.2)  # long enough for a ninth, if there were one
         assert decoded == 8
         segmenter.free.set()
         await asyncio.gather(*jobs)

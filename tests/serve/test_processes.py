@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ import torch
 from smokescope.checkpoints.model import save_model
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
 from tests.models.test_bvm import shrunk
-from tests.serve.service import png, wait_until_ready
+from tests.serve.service import is_ready, png, wait_until
 from tests.serve.test_figures import samples
 
 PICTURE = {"content-type": "image/png"}
@@ -53,7 +52,7 @@ def process(*command: object, **environment: str) -> Iterator[tuple[subprocess.P
         line = started.stdout.readline()
         assert "on http://" in line, line
         address = line.split("on ")[1].split()[0]
-        wait_until_ready(address)
+        wait_until(lambda: is_ready(address), 60)
         yield started, address
     finally:
         started.kill()
@@ -114,11 +113,15 @@ def test_sigterm_finishes_what_is_running_and_refuses_the_rest() -> None:
             async def send() -> httpx.Response:
                 return await client.post("/v1/segment", content=png(), headers=PICTURE)
 
+            async def figure(name: str) -> float:
+                return samples((await client.get("/metrics")).text)[name, ()]
+
             running = asyncio.create_task(send())
-            await asyncio.sleep(0.3)
+            while not await figure("smokescope_batches_total"):
+                await asyncio.sleep(0.05)
             server.send_signal(signal.SIGTERM)
-            await asyncio.sleep(0.3)
-            assert (await client.get("/readyz")).status_code == 503
+            while (await client.get("/readyz")).status_code != 503:
+                await asyncio.sleep(0.05)
             assert (await client.get("/livez")).status_code == 200
             refused = await send()
             assert refused.status_code == 503
@@ -126,21 +129,21 @@ def test_sigterm_finishes_what_is_running_and_refuses_the_rest() -> None:
             assert not running.done()
             assert (await running).status_code == 200
 
-    with fake(seconds=1.5) as (server, address):
+    with fake(seconds=4) as (server, address):
         asyncio.run(work(server, address))
-        assert server.wait(10) == 0
+        assert server.wait(20) == 0
         with pytest.raises(httpx.TransportError):
             httpx.get(address + "/livez")
 
 
 def test_told_twice_it_goes_at_once() -> None:
-    with fake(seconds=5) as (server, address):
+    with fake(seconds=30) as (server, address):
         with pytest.raises(httpx.TransportError), httpx.Client(timeout=0.3) as client:
             client.post(address + "/v1/segment", content=png(), headers=PICTURE)
         server.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        wait_until(lambda: not is_ready(address))
         server.send_signal(signal.SIGINT)
-        assert server.wait(2) == 1
+        assert server.wait(15) == 1
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
@@ -13,9 +13,9 @@ from smokescope.errors import SmokescopeError
 from smokescope.serve.limits import Limits
 from smokescope.serve.server import bind
 from smokescope.serve.service import Service
-from tests.serve.service import MODEL, Brightness, live, png
+from tests.serve.service import MODEL, Brightness, live, png, wait_until
 
-LIMITS = Limits(head_seconds=1.0, upload_seconds=0.8, body_bytes=200_000)
+LIMITS = Limits(head_seconds=1.0, upload_seconds=2.0, body_bytes=200_000)
 PICTURE = {"content-type": "image/png"}
 
 
@@ -37,7 +37,7 @@ def address(service: Service) -> Iterator[str]:
 
 def connect(address: str, text: bytes = b"") -> socket.socket:
     host, port = address.removeprefix("http://").split(":")
-    found = socket.create_connection((host, int(port)), timeout=10)
+    found = socket.create_connection((host, int(port)), timeout=8)
     found.sendall(text)
     return found
 
@@ -77,6 +77,12 @@ def test_who_never_finishes_asking_is_cut_off(address: str, text: bytes) -> None
     assert is_served(address)
 
 
+def test_two_services_in_one_process_have_clocks_of_their_own(address: str) -> None:
+    with live(Service(Brightness(), MODEL, Limits())), connect(address) as slow:
+        assert everything(slow) == b""  # within the second that this one gives, not the other's ten
+    assert is_served(address)
+
+
 def test_a_byte_now_and_then_does_not_help(address: str) -> None:
     with connect(address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n") as slow:
         assert slow.recv(12) == b"HTTP/1.1 200"  # a first request is quick, and answered
@@ -89,17 +95,17 @@ def test_a_body_that_does_not_arrive_in_time(address: str, length: int | None) -
         answer = everything(slow)
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"connection: close" in answer.lower()
-    assert b"did not arrive whole within 0.8 seconds" in answer
+    assert b"did not arrive whole within 2 seconds" in answer
 
 
-def test_many_who_dawdle_keep_nobody_waiting(address: str, service: Service) -> None:
-    slow = [connect(address, head(1000) + b"x") for _ in range(100)]
-    try:
+def test_many_who_dawdle_keep_nobody_waiting() -> None:
+    service = Service(Brightness(), MODEL, Limits(upload_seconds=60))
+    with live(service) as address, ExitStack() as slow:
+        for _ in range(100):
+            slow.enter_context(connect(address, head(1000) + b"x"))
+        wait_until(lambda: service.bodies.held == 100)
         assert is_served(address)
         assert service.bodies.held == 100
-    finally:
-        for each in slow:
-            each.close()
 
 
 def test_too_large_is_heard_by_who_sends_on_without_listening(address: str) -> None:
@@ -116,7 +122,10 @@ def test_an_endless_body_is_cut_off(address: str) -> None:
 
 
 def test_who_never_takes_the_answer_is_cut_off(address: str) -> None:
-    with connect(address) as deaf:
+    host, port = address.removeprefix("http://").split(":")
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # else the system may listen to it all
+        deaf.connect((host, int(port)))
         deaf.settimeout(0.2)
         with suppress(TimeoutError, ConnectionError):  # many answers, more than buffers hold
             deaf.sendall(b"GET /app.js HTTP/1.1\r\nHost: x\r\n\r\n" * 2000)
@@ -139,18 +148,18 @@ def test_who_listens_slowly_is_not(address: str) -> None:
 def test_nobody_works_for_who_has_gone(address: str, segmenter: Brightness, service: Service) -> None:
     segmenter.free.clear()
     segmenter.batches.clear()
+    before = service.engine.batches
     with ThreadPoolExecutor(2) as pool:
         plugs = [
             pool.submit(httpx.post, address + "/v1/segment", content=png(width), headers=PICTURE)
             for width in (71, 72)
         ]
-        time.sleep(0.3)
+        wait_until(lambda: service.engine.batches == before + 2)  # each a batch: both places are taken
         body = png(73)
         hasty = connect(address, head(len(body)) + body)
-        time.sleep(0.3)  # it is in the queue by now
-        assert service.engine.waiting == 1
+        wait_until(lambda: service.engine.waiting == 1)
         hasty.close()
-        time.sleep(0.3)
+        wait_until(lambda: service.engine.waiting == 0)
         segmenter.free.set()
         assert [plug.result().status_code for plug in plugs] == [200, 200]
     assert is_served(address)

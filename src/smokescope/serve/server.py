@@ -42,10 +42,10 @@ def make_server(service: Service, announce: Callable[[], None] = lambda: None) -
         service: To serve.
         announce: Called when it answers.
     """
-    Protocol.patience = service.limits.head_seconds
+    protocol = type("TimedProtocol", (Protocol,), {"patience": service.limits.head_seconds})
     config = uvicorn.Config(
         create_app(service),
-        http=Protocol,
+        http=protocol,
         ws="none",
         loop="asyncio",
         lifespan="on",
