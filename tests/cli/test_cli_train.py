@@ -59,6 +59,8 @@ def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path)
         (["--out", out, "--data", data, "--config", "nothing"], "there is no configuration nothing"),
         (["--out", out, "--data", data, "--config", config, "--set", "epoch=3"], "no setting epoch"),
         (["--out", out, "--data", tmp_path / "none", "--config", config], "is not a folder"),
+        (["--out", out, "--data", data, "--model", "a", "--encoder", "b"], "choose one"),
+        (["--out", out, "--data", data, "--config", config, "--model", tmp_path / "m"], "does not exist"),
         (["--out", out, "--resume"], "holds no run to resume"),
         (["--out", out, "--data", data, "--config", config, "--encoder", tmp_path / "w"], "does not exist"),
     ):

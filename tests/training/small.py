@@ -100,6 +100,7 @@ def run_training(
     observer: Observer | None = None,
     validate: bool = False,
     encoder: Path | None = None,
+    model: Path | None = None,
 ) -> RunFolder:
     """Train in this process; with `validate`, on the very pictures that were trained on."""
     run = RunFolder(out)
@@ -107,7 +108,8 @@ def run_training(
     if validate:
         loaded = replace(loaded, validation=loaded.training)
     fabric = launch(torch.device("cpu"), settings.precision)
-    inputs = Inputs(data=str(data), encoder=None if encoder is None else str(encoder))
+    first = {name: str(path) for name, path in (("encoder", encoder), ("model", model)) if path}
+    inputs = Inputs(data=str(data), **first)  # type: ignore[arg-type]
     train(settings, loaded, run, fabric, observer or Observers(), inputs, resume=resume)
     return run
 

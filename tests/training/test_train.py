@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.training.small import MODEL, Watcher, make_data, run_training, small_settings
+from tests.training.small import MODEL, Watcher, make_data, run_training, small_settings, weights
 
 from smokescope.chance import make_keys
 from smokescope.checkpoints.model import load_model
+from smokescope.errors import SmokescopeError
 from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.resnet import ResNet
@@ -47,6 +48,20 @@ def test_the_peer_trains_in_the_same_engine(tmp_path: Path) -> None:
     run = run_training(settings, make_data(tmp_path / "data"), tmp_path / "run", validate=True)
     assert isinstance(load_model(run.model_file).network, UNet)
     assert run.states.steps() == [3, 6]  # no second stage: there is no uncertainty net
+
+
+def test_a_run_may_begin_with_a_model(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path, "ema=0", "uncertainty_steps=0")
+    first = run_training(settings, data, tmp_path / "first")
+    still = small_settings(
+        tmp_path, "ema=0", "uncertainty_steps=0", "freeze_batch_norm=all", "optimiser.learning_rate=0",
+        "optimiser.uncertainty_learning_rate=0",
+    )  # fmt: skip
+    second = run_training(still, data, tmp_path / "second", model=first.model_file)
+    torch.testing.assert_close(weights(second), weights(first), rtol=0, atol=0)
+    other = small_settings(tmp_path, "model.latent=3")
+    with pytest.raises(SmokescopeError, match="another network than the configuration's"):
+        run_training(other, data, tmp_path / "third", model=first.model_file)
 
 
 def test_the_average_is_shipped(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from lightning.fabric import Fabric
 from torch import Tensor
 
 from smokescope.checkpoints.encoder import load_encoder
-from smokescope.checkpoints.model import save_model
+from smokescope.checkpoints.model import load_model, save_model
 from smokescope.data.files import write_atomically
+from smokescope.errors import SmokescopeError
 from smokescope.metrics.calibration import Bins
-from smokescope.models.build import build_model
+from smokescope.models.build import SmokeModel, build_model
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
 from smokescope.models.resnet import ResNet
@@ -43,7 +44,7 @@ def train(
         run: Its folder.
         fabric: Launched.
         observer: Told how it goes.
-        inputs: What else the run was given: the weights that the encoder begins with.
+        inputs: What else the run was given: the weights that it begins with.
         resume: Go on from the run's last state.
 
     Returns:
@@ -51,11 +52,8 @@ def train(
     """
     torch.manual_seed(settings.seed)  # of the first weights; all later chance is keyed
     model = build_model(settings.model)
-    begun = resume and bool(
-        run.states.steps()
-    )  # a run that was stopped before its first state has no weights
-    if inputs.encoder is not None and isinstance(model.encoder, ResNet) and not begun:
-        load_encoder(model.encoder, Path(inputs.encoder))
+    if not (resume and run.states.steps()):  # a run that was stopped before its first state has no weights
+        _load_first_weights(model, inputs)
     trainer = Trainer(settings, model, data, run, fabric, observer)
     if fabric.is_global_zero and not resume:  # now that nothing of it was refused
         run.begin(settings, inputs)
@@ -85,6 +83,23 @@ def train(
             observer.validated(trainer.steps, found.report, found.samples)
     fabric.barrier()
     return found
+
+
+def _load_first_weights(model: SmokeModel, inputs: Inputs) -> None:
+    """Give a new model the weights that the run was given, of the encoder or of everything.
+
+    Raises:
+        SmokescopeError: There are no such weights, or they are of another network.
+    """
+    if inputs.model is not None:
+        given = load_model(Path(inputs.model)).network
+        if given.settings != model.settings:
+            raise SmokescopeError(
+                f"{inputs.model} is another network than the configuration's: make them the same under model:"
+            )
+        model.load_state_dict(given.state_dict())
+    elif inputs.encoder is not None and isinstance(model.encoder, ResNet):
+        load_encoder(model.encoder, Path(inputs.encoder))
 
 
 def _plain(bins: Bins) -> dict[str, list[float | None]]:

@@ -42,7 +42,9 @@ def validate(
         fabric: Processes share the work; all must call this.
         samples: Also compare the uncertainty maps with this many Monte Carlo samples.
     """
-    metrics, counts = SmokeMetrics(pipeline.threshold).to(fabric.device), LogitCounts(fabric.device)
+    # figures are exact sums of 64-bit numbers, which Apple's GPUs do not have
+    place = torch.device("cpu") if fabric.device.type == "mps" else fabric.device
+    metrics, counts = SmokeMetrics(pipeline.threshold).to(place), LogitCounts(place)
     batches = _batches(_by_size(pictures))
     # the first process shows pictures, and can show only its own
     smoky = [item for batch in batches[:: fabric.world_size] for item in batch if _smoky(*item)]
@@ -51,13 +53,15 @@ def validate(
     for batch in batches[fabric.global_rank :: fabric.world_size]:
         loaded = [source.cache[number] for source, number in batch]
         x = torch.stack([picture.permute(2, 0, 1) for picture, _ in loaded]).to(fabric.device)
-        mask = torch.cat([mask for _, mask in loaded]).to(fabric.device) > 127
+        mask = torch.cat([mask for _, mask in loaded]).to(place) > 127
         with fabric.autocast():
             out = pipeline(x)
             drawn = pipeline.sample(x, samples) if samples else None
-        maps = Maps(*(m[:, 0].float() for m in (out.total, out.aleatoric, out.epistemic)))
-        sampled = drawn and Maps(*(m[:, 0].float() for m in (drawn.total, drawn.aleatoric, drawn.epistemic)))
-        probability = out.probability[:, 0].float()
+        maps = Maps(*(m[:, 0].to(place).float() for m in (out.total, out.aleatoric, out.epistemic)))
+        sampled = drawn and Maps(
+            *(m[:, 0].to(place).float() for m in (drawn.total, drawn.aleatoric, drawn.epistemic))
+        )
+        probability = out.probability[:, 0].to(place).float()
         metrics.update(probability, mask, maps, sampled)
         counts.update(probability, mask)
         for i, item in enumerate(batch):
