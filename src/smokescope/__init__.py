@@ -7,6 +7,7 @@ prediction = segmenter("hill.jpg")
 """
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def load(
     model: str | os.PathLike[str] | None = None,
     device: str = "auto",
     tiles: Literal["auto", "never", "always"] = "auto",
+    engine: Literal["auto", "torch", "onnx", "openvino"] | None = None,
 ) -> "Segmenter":
     """Load a model, ready to use: `load()(picture)` is a `smokescope.inference.Prediction`.
 
@@ -27,13 +29,15 @@ def load(
             that comes with it.
         device: Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps.
         tiles: Whether large pictures are also looked at in parts: auto, never or always.
+        engine: What computes: torch, onnx (onnxruntime) or openvino, for which a safetensors model is
+            exported once, or auto, the fastest that is here; by default torch, or what an exported file is
+            for.
 
     Raises:
         smokescope.errors.SmokescopeError: The file cannot be read or is something else, or there is no such
-            device.
+            device or engine.
     """
-    from smokescope.inference import (
-        segmenter,  # here: torch takes seconds, and `import smokescope` should not
-    )
+    from smokescope.export.choice import load_by  # here: `import smokescope` should take no time
+    from smokescope.inference.segmenter import Segmenter
 
-    return segmenter.load(model, device, tiles)
+    return Segmenter(load_by(None if model is None else Path(model), device, engine), tiles=tiles)

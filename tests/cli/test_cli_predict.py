@@ -64,7 +64,7 @@ def test_every_picture_has_all_its_results(run: Run, model: Path, pictures: Path
     out, coco = tmp_path / "out", tmp_path / "deep" / "coco.json"
     done = run("predict", pictures, "--out", out, "--model", model, "--coco", coco)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"3 of 3 are done: open {out / 'report.html'}\n"
+    assert done.stdout == f"3 of 3 are done by PyTorch on cpu: open {out / 'report.html'}\n"
     names = {name + ending for name in ("smoke", "sub/unsure", "clear") for ending in ENDINGS}
     assert written(out) == names | {"report.html"}
     told = {name: json.loads((out / f"{name}.json").read_text()) for name in ("smoke", "sub/unsure", "clear")}

@@ -33,6 +33,7 @@ MODEL = ModelAnswer(
     temperature=1.0,
     input={"height": 64, "width": 64},
     verdicts=Verdicts(unsure_above=0.25, smoke_above=0.5, epistemic_above=0.2, least_area=0.0002),
+    engine="PyTorch",
     device="cpu",
     smokescope="0",
 )

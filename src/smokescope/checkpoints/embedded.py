@@ -2,10 +2,12 @@
 
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
-from smokescope.checkpoints.model import load_model
 from smokescope.errors import SmokescopeError
-from smokescope.models.pipeline import Pipeline
+
+if TYPE_CHECKING:  # other engines want the file alone
+    from smokescope.models.pipeline import Pipeline
 
 
 def embedded_weights() -> Traversable | None:
@@ -14,12 +16,14 @@ def embedded_weights() -> Traversable | None:
     return found if found.is_file() else None
 
 
-def load_embedded() -> Pipeline:
+def load_embedded() -> "Pipeline":
     """Load the model that comes with smokescope.
 
     Raises:
         SmokescopeError: This build ships none, or it is damaged.
     """
+    from smokescope.checkpoints.model import load_model
+
     found = embedded_weights()
     if found is None:
         raise SmokescopeError("this build of smokescope ships no weights: name a model file")

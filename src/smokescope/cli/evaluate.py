@@ -12,6 +12,7 @@ import typer
 
 from smokescope.cli.checking import check_first, work_on_checked
 from smokescope.cli.devices import DEVICE_HELP, enough_memory
+from smokescope.cli.engines import EngineOption, load_segmenter, shown
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def evaluate(
         int, typer.Option(min=0, help="Compare uncertainties with so many Monte Carlo samples.")
     ] = 0,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
+    engine: EngineOption = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
 ) -> None:
     """Measure a model.
@@ -60,7 +62,6 @@ def evaluate(
     Probabilities and uncertainties are compared with masks at the masks' own size. Pictures without smoke
     count as false alarms or as none. docs/evaluate.md says what each figure means.
     """
-    from smokescope import load
     from smokescope.data.files import prepare_folder, write_together
     from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
     from smokescope.data.sets import list_sets
@@ -78,9 +79,9 @@ def evaluate(
         for each in sets:
             refuse_among(folder, each.listing)
         prepare_folder(folder)
-    segmenter = load(model, device)
+    segmenter = load_segmenter(model, device, engine)
     if samples and not segmenter.engine.can_sample:
-        raise SmokescopeError(f"{model} has no samples to draw: leave --samples out")
+        raise SmokescopeError(f"{model or 'the model'} has no samples to draw here: leave --samples out")
 
     names = _names(sets)
     problems = [problem for each in sets for problem in each.listing.problems]
@@ -98,7 +99,7 @@ def evaluate(
     speed = len(pairs) / (time.perf_counter() - started)
 
     title = model.name if model else "smokescope's embedded model"
-    told = _told(evaluation, speed, str(segmenter.device), len(left_out))
+    told = _told(evaluation, speed, shown(segmenter), len(left_out))
     document = {**evaluation.report, "speed": {"images_per_second": speed}, **evaluation.scenes}
     as_json = (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
     as_csv = rows_to_csv(evaluation.rows)
@@ -150,12 +151,12 @@ def _statuses(scenes: Path, sets: Sequence[PictureSet]) -> dict[PictureName, Sta
     return found
 
 
-def _told(evaluation: Evaluation, speed: float, device: str, left_out: int) -> str:
+def _told(evaluation: Evaluation, speed: float, engine: str, left_out: int) -> str:
     report = evaluation.report
     more = f", {left_out} files left out" if left_out else ""
     return (
         f"{report['images']} pictures with smoke, {report['negatives']} without{more}; "
-        f"{speed:.1f} pictures a second on {device}, reading them included"
+        f"{speed:.1f} pictures a second by {engine}, reading them included"
     )
 
 

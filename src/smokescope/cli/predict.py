@@ -12,6 +12,7 @@ import typer
 from smokescope import __version__
 from smokescope.cli.console import Outcome, complain, progress_bar, work_through
 from smokescope.cli.devices import DEVICE_HELP, enough_memory
+from smokescope.cli.engines import EngineOption, load_segmenter, shown
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def predict(
         Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
+    engine: EngineOption = None,
     tiles: Annotated[
         TilesChoice, typer.Option(help="Look at large pictures in parts too, for small smoke.")
     ] = TilesChoice.auto,
@@ -58,7 +60,6 @@ def predict(
     NAME.epistemic.png (8-bit grey; 255 is 1, or ln 2 nats of uncertainty), NAME.overlay.jpg and NAME.json. A
     video gets NAME.mp4 and NAME.jsonl besides. report.html shows all of them. docs/predict.md says more.
     """
-    from smokescope import load
     from smokescope.data.files import prepare_folder, write_together
     from smokescope.data.inputs import VIDEO_SUFFIXES, collect_pictures
     from smokescope.data.pictures import SUFFIXES, read_picture
@@ -67,7 +68,7 @@ def predict(
 
     found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES)
     refuse_replacing(found.pictures, out)
-    segmenter = load(model, device, tiles.value)
+    segmenter = load_segmenter(model, device, engine, tiles.value)
     identity = _identity(model, segmenter)
     about = {"smokescope": __version__, "model": identity, "tiles": tiles.value}
     for folder in (out, *([coco.parent] if coco else [])):
@@ -104,30 +105,17 @@ def predict(
         results = [read_result(file, out) for file in done]
         page = _page(results, out, f"By {identity['name']}, smokescope {__version__}")
         write_together({out / "report.html": page, **({coco: encode_coco(results)} if coco else {})})
-        typer.echo(f"{len(done)} of {len(done) + failed} are done: open {out / 'report.html'}")
+        counted = f"{len(done)} of {len(done) + failed} are done"
+        typer.echo(f"{counted} by {shown(segmenter)}: open {out / 'report.html'}")
     raise typer.Exit(Outcome(len(done), failed).exit_code)
 
 
 def _identity(model: Path | None, segmenter: Segmenter) -> dict[str, str]:
     """A model's name, and the checksum of its weights as its file has it."""
-    from importlib.resources import as_file
+    from smokescope.inference.identity import weights_checksum
 
-    from smokescope.inference.engines.exported import ExportedEngine
-
-    if model is not None and isinstance(segmenter.engine, ExportedEngine):
-        return {"name": model.name, "sha256": segmenter.engine.card.sha256}
-    from smokescope.checkpoints.embedded import embedded_weights
-    from smokescope.checkpoints.files import summarise
-
-    embedded = embedded_weights()
-    if model is not None:
-        summary, name = summarise(model), model.name
-    elif embedded is not None:
-        with as_file(embedded) as path:
-            summary, name = summarise(path), "the embedded model"
-    else:
-        return {"name": "none"}  # which loading it will complain of
-    return {"name": name, "sha256": summary.metadata.get("sha256", "")}
+    name = "the embedded model" if model is None else model.name
+    return {"name": name, "sha256": weights_checksum(segmenter.engine, model) or ""}
 
 
 def _annotate_video(path: Path) -> Annotate:

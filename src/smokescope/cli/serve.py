@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from smokescope.cli.devices import DEVICE_HELP
+from smokescope.cli.engines import EngineOption, load_segmenter, shown
 from smokescope.errors import SmokescopeError
 
 
@@ -22,6 +23,7 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
+    engine: EngineOption = None,
     token_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Holds the token that requests must carry; or SMOKESCOPE_TOKEN."),
@@ -36,7 +38,6 @@ def serve(
     """Serve a page and an HTTP API until told to stop (Ctrl-C, SIGTERM). docs/serve.md tells of both."""
     if any(find_spec(each) is None for each in ("fastapi", "uvicorn", "python_multipart")):
         raise SmokescopeError("`serve` needs packages that are not here: pip install 'smokescope[serve]'")
-    from smokescope import load
     from smokescope.serve.limits import Limits, check_access
     from smokescope.serve.model import describe
     from smokescope.serve.server import bind, make_server
@@ -53,12 +54,12 @@ def serve(
         upload_seconds=upload_seconds,
     )
     with bind(host, port) as taken:
-        segmenter = load(model, device)
+        segmenter = load_segmenter(model, device, engine)
         service = Service(segmenter, describe(segmenter, model), limits, token)
-        shown = f"[{host}]" if ":" in host else host
+        address = f"[{host}]" if ":" in host else host
         words = (
-            f"smokescope serves {service.model.name} on http://{shown}:{taken.getsockname()[1]} "
-            f"({service.model.device}); Ctrl-C stops it"
+            f"smokescope serves {service.model.name} on http://{address}:{taken.getsockname()[1]} "
+            f"({shown(segmenter)}); Ctrl-C stops it"
         )
         make_server(service, lambda: print(words, flush=True)).run([taken])
 

@@ -1,11 +1,15 @@
 """Where to compute."""
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
     import torch
+
+GPU_FILES = ("/dev/nvidiactl", "/dev/nvmap", "/dev/kfd", "/dev/dxg")  # NVIDIA, Jetson, AMD, Windows' Linux
 
 
 def choose_device(name: str) -> "torch.device":
@@ -39,3 +43,10 @@ def devices() -> list[str]:
     if torch.backends.mps.is_available():
         there.append("mps")
     return [*there, "cpu"]
+
+
+def has_gpu() -> bool:
+    """Whether torch has a GPU; where Linux shows none, torch is not loaded, which takes seconds, to ask."""
+    if sys.platform == "linux" and not any(Path(each).exists() for each in GPU_FILES):
+        return False
+    return devices()[0] != "cpu"

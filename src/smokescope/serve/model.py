@@ -1,15 +1,14 @@
 """What the model in use says of itself: nothing of where it lies."""
 
-from importlib.resources import as_file
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from pydantic import BaseModel, Field
 
 from smokescope import __version__
-from smokescope.checkpoints.embedded import embedded_weights
-from smokescope.checkpoints.files import summarise
 from smokescope.inference import Segmenter
+from smokescope.inference.engines.exported import ExportedEngine
+from smokescope.inference.identity import weights_checksum
 from smokescope.serve.answers import ModelName
 
 
@@ -26,11 +25,12 @@ class ModelAnswer(ModelName):
     """The model in use."""
 
     architecture: str
-    parameters: int
+    parameters: Annotated[int | None, Field(description="Exported models do not say.")]
     temperature: float
     input: Annotated[dict[str, object], Field(description="How a picture is brought to the network.")]
     verdicts: Verdicts
-    device: str
+    engine: Annotated[str, Field(description="What computes.")]
+    device: Annotated[str, Field(description="Where.")]
     smokescope: Annotated[str, Field(description="The version of the service.")]
 
 
@@ -41,26 +41,35 @@ def describe(segmenter: Segmenter, file: Path | None) -> ModelAnswer:
         segmenter: That holds it.
         file: That it came from; None if it is the embedded one.
     """
-    pipeline = segmenter.pipeline
+    engine = segmenter.engine
     return ModelAnswer(
         name="embedded" if file is None else file.name,
-        sha256=_metadata(file).get("sha256"),
-        threshold=pipeline.threshold,
-        architecture=pipeline.network.settings.architecture,
-        parameters=sum(each.numel() for each in pipeline.parameters()),
-        temperature=pipeline.temperature,
-        input=pipeline.input.to_dict(),
-        verdicts=Verdicts.model_validate(pipeline.verdicts.to_dict()),
-        device=str(segmenter.device),
+        sha256=weights_checksum(engine, file),
+        threshold=engine.threshold,
+        input=engine.input.to_dict(),
+        verdicts=Verdicts.model_validate(engine.verdicts.to_dict()),
+        engine=engine.name,
+        device=engine.device,
         smokescope=__version__,
+        **_network(segmenter),
     )
 
 
-def _metadata(file: Path | None) -> dict[str, str]:
-    if file is not None:
-        return summarise(file).metadata
-    embedded = embedded_weights()
-    if embedded is None:
-        return {}
-    with as_file(embedded) as path:
-        return summarise(path).metadata
+class _Network(TypedDict):
+    architecture: str
+    parameters: int | None
+    temperature: float
+
+
+def _network(segmenter: Segmenter) -> _Network:
+    """What only the model itself knows, or its exported file's card."""
+    if isinstance(segmenter.engine, ExportedEngine):
+        card = segmenter.engine.card
+        told = card.metadata.get("architecture", "unknown")
+        return _Network(architecture=told, parameters=None, temperature=card.temperature)
+    pipeline = segmenter.pipeline
+    return _Network(
+        architecture=pipeline.network.settings.architecture,
+        parameters=sum(each.numel() for each in pipeline.parameters()),
+        temperature=pipeline.temperature,
+    )

@@ -33,6 +33,7 @@ class Engine(ABC):
     """A model that is ready to compute. Any number of threads may call it.
 
     Attributes:
+        name: As people call it.
         input: How pictures are brought to the network.
         threshold: Above which a probability is called smoke.
         verdicts: By which regions are judged.
@@ -40,6 +41,7 @@ class Engine(ABC):
         can_sample: Whether `sample` has something to draw.
     """
 
+    name: str
     input: InputSettings
     threshold: float
     verdicts: VerdictSettings

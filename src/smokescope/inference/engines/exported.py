@@ -1,5 +1,6 @@
 """What the engines of exported models share."""
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,12 @@ class ExportedEngine(Engine):
 
     def _plain(self, batch: NDArray[np.uint8]) -> Maps:
         return Maps(*(values[:, 0] for values in self.run(batch)))
+
+
+def threads() -> int:
+    """How many to compute with, as OMP_NUM_THREADS says, which PyTorch heeds by itself; 0 is all cores."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isascii() and told.isdigit() else 0
 
 
 def refuse_device(device: str, path: Path) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from smokescope.data.files import open_input
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.card import INPUT, OUTPUTS, read_card
-from smokescope.inference.engines.exported import ExportedEngine, refuse_device
+from smokescope.inference.engines.exported import ExportedEngine, refuse_device, threads
 
 
 class OnnxEngine(ExportedEngine):
@@ -23,6 +23,8 @@ class OnnxEngine(ExportedEngine):
         SmokescopeError: It cannot be read or is something else, or onnxruntime is not installed.
     """
 
+    name = "onnxruntime"
+
     def __init__(self, path: Path, device: str = "auto") -> None:
         refuse_device(device, path)
         try:
@@ -34,6 +36,7 @@ class OnnxEngine(ExportedEngine):
         with open_input(path) as stream:
             data = stream.read()
         options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads()
         options.log_severity_level = 4  # what is wrong is ours to say
         try:
             # of bytes, not of a path: a foreign file's references to other files lead nowhere

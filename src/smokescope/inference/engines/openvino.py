@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smokescope.data.files import open_input
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.card import OUTPUTS, read_card
-from smokescope.inference.engines.exported import ExportedEngine, refuse_device
+from smokescope.inference.engines.exported import ExportedEngine, refuse_device, threads
 
 SECTION = "smokescope"
 """Of the model's runtime information, where the metadata is, as JSON."""
@@ -30,6 +30,8 @@ class OpenVinoEngine(ExportedEngine):
     Raises:
         SmokescopeError: It cannot be read or is something else, or OpenVINO is not installed.
     """
+
+    name = "OpenVINO"
 
     def __init__(self, path: Path, device: str = "auto") -> None:
         refuse_device(device, path)
@@ -55,7 +57,7 @@ class OpenVinoEngine(ExportedEngine):
         if metadata.get("bin") != digest:
             raise SmokescopeError(f"{path} and the .bin file beside it do not belong together: export again")
         try:
-            self._model = core.compile_model(model, "CPU", SETTINGS)
+            self._model = core.compile_model(model, "CPU", {**SETTINGS, "INFERENCE_NUM_THREADS": threads()})
         except RuntimeError as error:
             raise SmokescopeError(damaged) from error
         self._requests = threading.local()  # one for each thread: a request works on one thing at a time

@@ -19,15 +19,20 @@ class TorchEngine(Engine):
     """A pipeline on a device.
 
     Args:
-        pipeline: The model; it is moved to the device and put into eval mode.
+        pipeline: The model; it is moved to the device and put into eval mode. On a CPU its weights are laid
+            out by pixel rather than by channel, which saves a fifth of the time.
         device: As for `smokescope.load`.
         bf16: On CUDA, run the network in bfloat16: faster, and a little less exact.
     """
+
+    name = "PyTorch"
 
     def __init__(self, pipeline: Pipeline, device: str = "auto", bf16: bool = False) -> None:
         self.where = choose_device(device)
         self.device = str(self.where)
         self.pipeline = pipeline.to(self.where).eval()
+        if self.where.type == "cpu":
+            self.pipeline.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.bf16 = bf16 and self.where.type == "cuda"
         self.input, self.threshold, self.verdicts = pipeline.input, pipeline.threshold, pipeline.verdicts
         self.can_sample = isinstance(pipeline.network, SmokeBVM)

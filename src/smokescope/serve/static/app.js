@@ -67,7 +67,8 @@ async function greet() {
   retry = greet;
   try {
     const model = await ask("/v1/model");
-    get("model").textContent = `${model.name} · ${model.architecture}, ${(model.parameters / 1e6).toFixed(1)} M parameters, on ${model.device} · smokescope ${model.smokescope}`;
+    const size = model.parameters === null ? "" : `, ${(model.parameters / 1e6).toFixed(1)} M parameters`;
+    get("model").textContent = `${model.name} · ${model.architecture}${size}, ${model.engine} on ${model.device} · smokescope ${model.smokescope}`;
     verdicts = model.verdicts;
     retry = null;
   } catch (error) {

@@ -1,0 +1,71 @@
+"""What computes: the option that verbs share, and what is said of it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from smokescope.cli.console import printable
+
+if TYPE_CHECKING:
+    from smokescope.inference import Segmenter
+
+
+class EngineChoice(StrEnum):
+    """As `smokescope.export.choice.EngineName`."""
+
+    auto = "auto"
+    torch = "torch"
+    onnx = "onnx"
+    openvino = "openvino"
+
+
+EngineOption = Annotated[
+    EngineChoice | None,
+    typer.Option(help="What computes; auto: the fastest here. By default torch, or what a file is for."),
+]
+
+
+def load_segmenter(
+    model: Path | None,
+    device: str,
+    engine: EngineChoice | None,
+    tiles: Literal["auto", "never", "always"] = "auto",
+) -> Segmenter:
+    """As `smokescope.load`; what there is to say meanwhile goes to stderr."""
+    from smokescope import load
+
+    with _telling():
+        return load(model, device, tiles, None if engine is None else engine.value)
+
+
+def shown(segmenter: Segmenter) -> str:
+    """What computes, and where."""
+    return f"{segmenter.engine.name} on {segmenter.engine.device}"
+
+
+class _Teller(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        print(f"smokescope: {printable(record.getMessage())}", file=sys.stderr)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Print what is logged of exporting."""
+    log, teller = logging.getLogger("smokescope.export"), _Teller()
+    log.addHandler(teller)
+    level, log.propagate = log.level, False
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(teller)
+        log.setLevel(level)
+        log.propagate = True

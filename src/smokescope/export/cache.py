@@ -1,0 +1,132 @@
+"""Models that were exported for another engine once, kept for every later start.
+
+    cache folder / models / CHECKSUM-VERSION-FORMAT / model.onnx, or model.xml and model.bin
+
+The checksum is of the whole safetensors file, thresholds and all, so that a name never stands for another
+model. A folder takes its name when it is whole. All of it may be deleted at any time.
+"""
+
+import logging
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from importlib.resources import as_file
+from pathlib import Path
+from typing import Literal
+
+from smokescope import __version__
+from smokescope.checkpoints.embedded import embedded_weights
+from smokescope.data.files import open_input, write_together
+from smokescope.errors import SmokescopeError
+from smokescope.inference.engines.base import Engine
+from smokescope.inference.segmenter import load_engine
+
+log = logging.getLogger(__name__)
+
+Exported = Literal["onnx", "openvino"]
+"""As `smokescope.export.files.Format`, which would load torch."""
+
+FILES: dict[Exported, str] = {"onnx": "model.onnx", "openvino": "model.xml"}
+KEPT = 8  # models; whichever was not used for longest goes first
+
+
+def load_exported(model: Path | None, format: Exported) -> Engine:
+    """Load a safetensors model in another engine; it is exported now if that was not done before.
+
+    What takes long, and what cannot be kept, is logged.
+
+    Args:
+        model: The safetensors file; None is the embedded model.
+        format: What the engine takes.
+
+    Raises:
+        SmokescopeError: The model cannot be read or exported, or a package is missing.
+    """
+    with _weights(model) as path:
+        place = cache_folder() / "models" / _key(path, format)
+        with suppress(SmokescopeError):  # it is not there, or damaged, and then replaced
+            engine = load_engine(place / FILES[format], "cpu")
+            with suppress(OSError):
+                os.utime(place)
+            return engine
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            _export(path, format, Path(folder))
+            return load_engine(_keep(Path(folder), place) / FILES[format], "cpu")
+
+
+def cache_folder() -> Path:
+    """This user's: as SMOKESCOPE_CACHE says, or where the platform has such things.
+
+    Raises:
+        SmokescopeError: This user has no home.
+    """
+    if told := os.environ.get("SMOKESCOPE_CACHE"):
+        return Path(told)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise SmokescopeError("this user has no home: name a folder in SMOKESCOPE_CACHE") from None
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "smokescope"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home)) / "smokescope"
+    told = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(told) if Path(told).is_absolute() else home / ".cache") / "smokescope"
+
+
+def _export(path: Path, format: Exported, folder: Path) -> None:
+    from smokescope.export.files import export_model  # here: it loads torch
+
+    log.info("%s is exported to %s, once: this takes a minute or two", path.name, format)
+    export_model(path, format, folder / FILES[format])
+
+
+def _keep(folder: Path, place: Path) -> Path:
+    """Copy files to their place in the cache, whole or not at all: where they can be read from now."""
+    part = place.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        write_together({part / each.name: each.read_bytes() for each in folder.iterdir()})
+        shutil.rmtree(place, ignore_errors=True)  # if there is one, it could not be loaded
+        with suppress(OSError):  # another process was quicker, with the same
+            part.rename(place)
+        _forget_old(place.parent)
+        return place
+    except SmokescopeError as error:
+        log.warning(
+            "the exported model is not kept, and made again next time, unless SMOKESCOPE_CACHE names another "
+            "folder: %s",
+            error,
+        )
+        return folder
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _forget_old(folder: Path) -> None:
+    with suppress(OSError):  # others may be at it too
+        models = sorted(folder.iterdir(), key=lambda each: each.stat().st_mtime, reverse=True)
+        for each in models[KEPT:]:
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _key(path: Path, format: str) -> str:
+    with open_input(path) as stream:
+        return f"{sha256(stream.read()).hexdigest()[:32]}-{__version__}-{format}"
+
+
+@contextmanager
+def _weights(model: Path | None) -> Iterator[Path]:
+    """The model's own file."""
+    if model is not None:
+        yield model
+        return
+    embedded = embedded_weights()
+    if embedded is None:
+        raise SmokescopeError("this build of smokescope ships no weights: name a model file")
+    with as_file(embedded) as path:
+        yield path

@@ -1,0 +1,73 @@
+"""Which engine a model runs in: as asked for, or the fastest that is here."""
+
+import logging
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from smokescope.errors import SmokescopeError
+from smokescope.export.cache import Exported, load_exported
+from smokescope.inference.devices import has_gpu
+from smokescope.inference.engines.base import Engine
+from smokescope.inference.segmenter import load_engine
+
+log = logging.getLogger(__name__)
+
+EngineName = Literal["auto", "torch", "onnx", "openvino"]
+
+# On CPUs, the fastest first; docs/engines.md has the measurements.
+PACKAGES: dict[Exported, str] = {"openvino": "openvino", "onnx": "onnxruntime"}
+ENDINGS: dict[str, Exported] = {".onnx": "onnx", ".xml": "openvino"}
+
+
+def load_by(model: Path | None, device: str, engine: EngineName | None) -> Engine:
+    """Load a model in an engine.
+
+    Args:
+        model: A model file, or None for the embedded one.
+        device: As for `smokescope.load`.
+        engine: "auto" is `fastest`; None is PyTorch, or what an exported file is for.
+
+    Raises:
+        SmokescopeError: As for `smokescope.load`.
+    """
+    own = None if model is None else ENDINGS.get(model.suffix.lower())
+    if own is not None:
+        if engine not in (None, "auto", own):
+            raise SmokescopeError(
+                f"{model} runs in {PACKAGES[own]} alone: choose that engine, or give the safetensors model"
+            )
+        return load_engine(model, device)
+    if engine == "auto":
+        return fastest(model, device)
+    if engine is None or engine == "torch":
+        return load_engine(model, device)
+    if device not in ("auto", "cpu"):
+        raise SmokescopeError(f"{PACKAGES[engine]} runs on the CPU, not on {device!r}: use the torch engine")
+    return load_exported(model, engine)
+
+
+def installed() -> list[Exported]:
+    """Engines other than PyTorch that are here, the fastest first."""
+    return [engine for engine, package in PACKAGES.items() if find_spec(package) is not None]
+
+
+def fastest(model: Path | None, device: str) -> Engine:
+    """Load a safetensors model in the engine that is fastest by experience: on a GPU PyTorch, else as listed.
+
+    An engine that cannot take the model is passed over, and that is logged.
+
+    Raises:
+        SmokescopeError: Not even PyTorch can.
+    """
+    problems: list[SmokescopeError] = []
+    if device == "cpu" or (device == "auto" and not has_gpu()):
+        for engine in installed():
+            try:
+                return load_exported(model, engine)
+            except SmokescopeError as error:
+                problems.append(error)
+    found = load_engine(model, device)  # if it is the model that is no good, this says so
+    for problem in problems:
+        log.warning("%s", problem)
+    return found
