@@ -1,5 +1,6 @@
 """From lines of a mix to pictures: chosen by name, by kind and by scene."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,12 @@ def test_a_fold_is_kept_from_training_and_validated_on(tmp_path: Path) -> None:
     assert validated == [("pairs", ["0", "7"]), ("negatives", ["9"])]
     only = load(tmp_path, "validation_names='[5-9]'", split=Split(folds, 1)).validation
     assert [[v.cache.pairs[n].name for n in v.numbers] for v in only] == [["7"], ["9"]]
+    lines = "{kind: pairs, folder: pairs}, {kind: negatives, folder: negatives, whole: true}"
+    data = load(tmp_path, f"data=[{lines}]", split=Split(replace(folds, sets={"pairs": "pairs"}), 1))
+    assert [len(names(data, source)) for source in (0, 1)] == [6, 4]
+    assert [v.kind for v in data.validation] == ["pairs"]
+    with pytest.raises(SmokescopeError, match="nothing is known of"):
+        load(tmp_path, split=Split(replace(folds, sets={"pairs": "pairs"}), 1))
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ class Source:
         weight: How often each of its pictures is seen in an epoch.
         names: A regular expression; only pictures whose whole name matches are taken.
         strokes: For scribbles, the folder of their files, as `smokescope data scribble` writes it.
+        whole: Train on all of the folder, whatever is kept apart: it shares no scene with the others.
     """
 
     kind: Kind
@@ -40,6 +41,7 @@ class Source:
     weight: float = 1.0
     names: str = ".*"
     strokes: str | None = None
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if self.weight < 0:

@@ -83,10 +83,10 @@ def load_data(
     training = []
     for source in settings.data:
         cache = cache_of(source.folder, source.strokes)
-        allowed = None if split is None else split.training(root / source.folder)
+        allowed = None if split is None or source.whole else split.training(root / source.folder)
         training.append(Pictures(source.kind, cache, _select(source, cache, allowed), source.weight))
     validation = []
-    for folder in dict.fromkeys(source.folder for source in settings.data if split is not None):
+    for folder in dict.fromkeys(source.folder for source in settings.data if not source.whole):
         kept = split.validation(root / folder) if split is not None else set()
         if not kept:
             continue
