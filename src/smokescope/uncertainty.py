@@ -86,4 +86,4 @@ def decompose(samples: Tensor | Iterable[Tensor]) -> Decomposition:
 def _entropy_of_probability(p: Tensor) -> Tensor:
     """Binary entropy of probabilities in [0, 1], 0 at both ends, never above ln 2."""
     negative: Tensor = torch.xlogy(p, p) + torch.special.xlog1py(1 - p, -p)
-    return -negative.clamp(min=-LN2, max=0)
+    return -negative.clamp(min=-LN2, max=0.0)

@@ -6,13 +6,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from smokescope.chance import make_keys
-from smokescope.models.dropout import DropoutUnit, keyed_dropout
+from smokescope.models.dropout import DropoutUnit, draw_mask, drop
 
 UNITS: tuple[DropoutUnit, ...] = ("element", "channel")
 
 
 def keys(count: int, seed: int = 0) -> Tensor:
     return make_keys(seed, torch.arange(count))
+
+
+def keyed_dropout(x: Tensor, keys: Tensor, share: float, unit: DropoutUnit) -> Tensor:
+    return drop(x, draw_mask(keys, x.shape[1:], share, unit), share)
 
 
 @pytest.mark.parametrize("unit", UNITS)

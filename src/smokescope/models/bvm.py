@@ -7,7 +7,7 @@
     >>> reference = model.sample(torch.rand(1, 3, 480, 480), 50)   # what that approximates
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -92,8 +92,11 @@ class SmokeBVM(nn.Module):
 
     def decode(self, encoding: Encoding, z: Tensor, keys: Tensor | None) -> Tensor:
         """Logits [B * N, 1, H, W] for latent variables z [B * N, latent]; without keys, no dropout."""
-        logits = self.decoder(encoding.shared, z, keys)
-        return functional.interpolate(logits, encoding.size, mode="bilinear", align_corners=False)
+        return _enlarge(self.decoder(encoding.shared, z, keys), encoding.size)
+
+    def decode_kept(self, encoding: Encoding, z: Tensor, kept: Sequence[Tensor]) -> Tensor:
+        """As `decode`, with dropout's masks in place of their keys; see `BayesianDecoder.draw_masks`."""
+        return _enlarge(self.decoder.decode(encoding.shared, z, kept), encoding.size)
 
     def forward(self, pictures: Tensor, temperature: float = 1.0) -> Output:
         """Predict without sampling: z at its mean, no dropout, uncertainties by the uncertainty net.
@@ -169,3 +172,7 @@ def evaluating(module: nn.Module) -> Iterator[None]:
     finally:
         for part, mode in modes:
             part.training = mode
+
+
+def _enlarge(logits: Tensor, size: tuple[int, int]) -> Tensor:
+    return functional.interpolate(logits, size, mode="bilinear", align_corners=False)

@@ -15,7 +15,7 @@ from torch.nn import functional
 from smokescope.chance import DROPOUT, fold_in
 from smokescope.models.attention import RCAB
 from smokescope.models.dense_aspp import DenseASPP
-from smokescope.models.dropout import DropoutUnit, keyed_dropout
+from smokescope.models.dropout import DropoutUnit, draw_mask, drop
 
 Injection = Literal["full", "light"]
 Fusion = Literal["fine", "coarse"]
@@ -117,14 +117,23 @@ class BayesianDecoder(nn.Module):
         Returns:
             Logits [N * B, 1, h_1, w_1].
         """
+        return self.decode(shared, z, None if keys is None else self.draw_masks(shared, keys))
+
+    def draw_masks(self, shared: Sequence[Tensor], keys: Tensor) -> list[Tensor]:
+        """What dropout keeps of s_1..s_4 for each of the keys; see `draw_mask`."""
+        own = fold_in(keys, DROPOUT)
+        return [
+            draw_mask(fold_in(own, i), s.shape[1:], self.dropout, self.dropout_unit)
+            for i, s in enumerate(shared)
+        ]
+
+    def decode(self, shared: Sequence[Tensor], z: Tensor, kept: Sequence[Tensor] | None) -> Tensor:
+        """As `forward`, with masks of `draw_masks` that may have been drawn elsewhere."""
         repeats = z.shape[0] // shared[0].shape[0]
         maps = [s if repeats == 1 else s.repeat(repeats, 1, 1, 1) for s in shared]
         maps[-1] = maps[-1] + self.reduce_latent.latent(z, maps[-1].shape[-2:])
-        if keys is not None:
-            own = fold_in(keys, DROPOUT)
-            maps = [  # s_1..s_4
-                keyed_dropout(m, fold_in(own, i), self.dropout, self.dropout_unit) for i, m in enumerate(maps)
-            ]
+        if kept is not None:
+            maps = [drop(m, mask, self.dropout) for m, mask in zip(maps, kept, strict=True)]  # s_1..s_4
         maps = [attend(m) for attend, m in zip(self.attention, maps, strict=True)]
         fine, joined = (None, maps) if self.detail is None else (maps[0], maps[1:])
         size = joined[0].shape[-2:]

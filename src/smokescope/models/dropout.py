@@ -1,5 +1,9 @@
-"""Dropout whose mask depends on a key for each sample: the same alone, in a batch and on every device."""
+"""Dropout whose mask depends on a key for each sample: the same alone, in a batch and on every device.
 
+A mask is drawn apart from its use, so that a graph can be given one that was drawn elsewhere.
+"""
+
+from collections.abc import Sequence
 from typing import Literal
 
 from torch import Tensor
@@ -9,17 +13,21 @@ from smokescope.chance import uniform
 DropoutUnit = Literal["element", "channel"]
 
 
-def keyed_dropout(x: Tensor, keys: Tensor, share: float, unit: DropoutUnit) -> Tensor:
-    """Set a share of x to zero, and raise what is left so that the mean stays.
+def draw_mask(keys: Tensor, shape: Sequence[int], share: float, unit: DropoutUnit) -> Tensor:
+    """Draw what is kept of features [N, C, H, W].
 
     Args:
-        x: [N, C, H, W].
-        keys: int64 [N], on the device of x.
+        keys: int64 [N].
+        shape: C, H and W.
         share: of what is dropped, below 1.
         unit: whether "element"s fall one by one, or a whole "channel".
 
     Returns:
-        [N, C, H, W], of the type and memory format of x.
+        bool [N, C, H, W], or [N, C, 1, 1] for channels.
     """
-    shape = x.shape[1:] if unit == "element" else (x.shape[1], 1, 1)
-    return x * (uniform(keys, *shape) >= share) * (1 / (1 - share))
+    return uniform(keys, *(shape if unit == "element" else (shape[0], 1, 1))) >= share
+
+
+def drop(x: Tensor, kept: Tensor, share: float) -> Tensor:
+    """Set x [N, C, H, W] to zero where it is not kept, and raise the rest so that the mean stays."""
+    return x * kept * (1 / (1 - share))

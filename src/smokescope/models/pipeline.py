@@ -107,8 +107,13 @@ class Pipeline(nn.Module):
         with evaluating(network):
             blocks = network.sample_blocks(network.encode(self.prepare(pictures)), keys, count, block)
             maps = decompose(logits / self.temperature for logits in blocks)
-        probability, total, aleatoric = _resize_together(maps[:3], pictures)
-        return _decomposition(probability.clamp(0, 1), total, aleatoric)
+        return enlarge_samples(maps, pictures)
+
+
+def enlarge_samples(maps: Decomposition, pictures: Tensor) -> Decomposition:
+    """Bring the maps of samples from the network's size to that of the pictures."""
+    probability, total, aleatoric = _resize_together(maps[:3], pictures)
+    return _decomposition(probability.clamp(0, 1), total, aleatoric)
 
 
 def _resize_together(maps: Sequence[Tensor], pictures: Tensor) -> tuple[Tensor, ...]:
