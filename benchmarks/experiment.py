@@ -1,8 +1,7 @@
 """What the paper's experiments share: the same short training for each variant, tried on unseen scenes.
 
 Pictures are decoded once for all variants. Figures are of the scenes of one fold, which no variant has seen,
-and apart of their most difficult quarter (`smokescope data stats` says how it is chosen). All figures are of
-the models as trained, at temperature 1.
+and apart of their most difficult quarter (`smokescope data stats` says how it is chosen).
 """
 
 import argparse
@@ -64,9 +63,26 @@ def load(settings: TrainingSettings, args: argparse.Namespace) -> Data:
     return load_data(settings, args.data, Split(read_folds(args.folds), args.fold))
 
 
-def compare(variants: Mapping[str, tuple[TrainingSettings, Data]], args: argparse.Namespace) -> list[Found]:
-    """Train each variant, unless its folder holds it already, and try it."""
+def compare(
+    variants: Mapping[str, tuple[TrainingSettings, Data]],
+    args: argparse.Namespace,
+    *,
+    fitted: bool = False,
+) -> list[Found]:
+    """Train each variant, unless its folder holds it already, and try it.
+
+    Args:
+        variants: Settings and pictures by name; all are tried on the same pictures.
+        args: Of `arguments`.
+        fitted: Try models at the temperature that was fitted on these very pictures, as they are shipped;
+            otherwise as trained, since a fitted one would hide what losses do to calibration.
+    """
     found = []
+    _, data = next(iter(variants.values()))
+    ranked = by_difficulty(data.validation)
+    count = len(ranked.numbers)
+    hard = replace(ranked, numbers=ranked.numbers[: max(1, round(QUARTER * count))])
+    shown = replace(ranked, numbers=[ranked.numbers[i] for i in (-1, -2, count // 2, count // 3, 1, 0)])
     inputs = Inputs(
         data=str(args.data.resolve()),
         folds=str(args.folds.resolve()),
@@ -83,12 +99,9 @@ def compare(variants: Mapping[str, tuple[TrainingSettings, Data]], args: argpars
             raise SystemExit(f"{run.path} holds a run with other settings: name another folder")
         if not run.model_file.exists():
             train(settings, data, run, fabric, Observers(), inputs, resume=resume)
-        # as trained: a temperature fitted on these very pictures would hide what losses do to calibration
-        pipeline = Pipeline(load_model(run.model_file).network, settings.input).eval().to(fabric.device)
-        ranked = by_difficulty(data.validation)
-        count = len(ranked.numbers)
-        hard = replace(ranked, numbers=ranked.numbers[: max(1, round(QUARTER * count))])
-        shown = replace(ranked, numbers=[ranked.numbers[i] for i in (-1, -2, count // 2, count // 3, 1, 0)])
+        pipeline = load_model(run.model_file).to(fabric.device)
+        if not fitted:
+            pipeline = Pipeline(pipeline.network, settings.input).eval()
         found.append(
             Found(
                 name,

@@ -2,7 +2,8 @@
 
     python -m benchmarks.peers DATA OUT --folds folds.json --encoder resnet50.safetensors [--seeds 2]
 
-Each configuration is trained as it is, on the same pictures, once a seed; figures are of the fold's scenes.
+Each configuration is trained as it is, on the same pictures, once a seed. Figures are of the fold's scenes,
+each model at the temperature that was fitted on them, which makes the calibration of all a little too good.
 Runs that are in OUT already are not repeated, so that the work can be split over calls (`--only NAME`).
 """
 
@@ -41,7 +42,7 @@ def main() -> None:
         data = Data(everything.training[first:last], everything.validation)
         variants |= {f"{name} seed {seed}": (replace(own, seed=seed), data) for seed in range(args.seeds)}
         first = last
-    found = compare(variants, args)
+    found = compare(variants, args, fitted=True)
     save(args.out, found)
     table(
         f"Unseen scenes of fold {args.fold}, mean of the seeds (and each)",
