@@ -9,14 +9,13 @@ import io
 from pathlib import Path
 from typing import cast
 
-import cv2
-import numpy as np
 import torch
 from PIL import Image
 from torch import nn
 
 from benchmarks.timing import compare, table
 from smokescope import load
+from smokescope.benchmark.picture import landscape
 from smokescope.data.pictures import picture_from_bytes
 from smokescope.inference import Segmenter
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, SmokeModel
@@ -38,13 +37,9 @@ class Remembered(nn.Module):
 
 
 def photograph() -> bytes:
-    """Something like a hill below a sky, with grain."""
-    rng = np.random.default_rng(0)
-    coarse = rng.uniform(60, 200, (8, 10, 3)).astype(np.float32)
-    smooth = np.asarray(cv2.resize(coarse, (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC), np.float32)
-    pixels = (smooth + rng.normal(0, 6, smooth.shape)).clip(0, 255).astype(np.uint8)
+    """A JPEG of a landscape."""
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=88)
+    Image.fromarray(landscape(HEIGHT, WIDTH)).save(buffer, "JPEG", quality=88)
     return buffer.getvalue()
 
 

@@ -1,28 +1,34 @@
-"""Timing that a busy machine does not fool: candidates take turns, and each is judged by its median."""
+"""Timing by turns (`smokescope.benchmark.turns`), on a GPU too, and tables of it."""
 
 import os
 import platform
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
+from smokescope.benchmark.turns import quiet_medians, take_turns
+
 Work = Callable[[], object]
 
 
-def compare(candidates: Mapping[str, Work], rounds: int, warm_up: int = 2) -> dict[str, float]:
-    """Median seconds of each candidate, run in turns; waits for the GPU where there is one."""
-    times: dict[str, list[float]] = {name: [] for name in candidates}
-    for turn in range(-warm_up, rounds):
-        for name, work in candidates.items():
+def compare(
+    candidates: Mapping[str, Work], rounds: int, warm_up: int = 2, pause: float = 0.0
+) -> dict[str, float]:
+    """Median seconds of each candidate in the quieter rounds; waits for the GPU where there is one."""
+
+    def timed(work: Work) -> Callable[[], float]:
+        def run() -> float:
             synchronise()
             start = time.perf_counter()
             work()
             synchronise()
-            if turn >= 0:
-                times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in times.items()}
+            return time.perf_counter() - start
+
+        return run
+
+    turns = {name: timed(work) for name, work in candidates.items()}
+    return quiet_medians(take_turns(turns, rounds, warm_up, pause))
 
 
 def peak_memory(work: Work) -> int:

@@ -11,7 +11,18 @@ from typing import Annotated
 import typer
 
 from smokescope import __version__
-from smokescope.cli import convert, data, evaluate, export, info, predict, serve, train, transmission
+from smokescope.cli import (
+    benchmark,
+    convert,
+    data,
+    evaluate,
+    export,
+    info,
+    predict,
+    serve,
+    train,
+    transmission,
+)
 from smokescope.cli.console import complain
 from smokescope.errors import SmokescopeError
 
@@ -29,6 +40,7 @@ app.command()(evaluate.evaluate)
 app.command()(serve.serve)
 app.command()(transmission.transmission)
 app.command()(export.export)
+app.command()(benchmark.benchmark)
 app.command()(convert.convert)
 app.command()(info.info)
 app.add_typer(data.app, name="data")

@@ -42,7 +42,7 @@ def load_segmenter(
     """As `smokescope.load`; what there is to say meanwhile goes to stderr."""
     from smokescope import load
 
-    with _telling():
+    with telling():
         return load(model, device, tiles, None if engine is None else engine.value)
 
 
@@ -57,7 +57,7 @@ class _Teller(logging.Handler):
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
+def telling() -> Iterator[None]:
     """Print what is logged of exporting."""
     log, teller = logging.getLogger("smokescope.export"), _Teller()
     log.addHandler(teller)

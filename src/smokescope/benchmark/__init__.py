@@ -1,0 +1,1 @@
+"""How fast each engine is on the machine at hand."""

@@ -1,0 +1,78 @@
+"""What there is to measure: every engine that is installed and runs a model."""
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from smokescope.benchmark.measure import Candidate
+from smokescope.benchmark.worker import Task
+from smokescope.errors import SmokescopeError
+from smokescope.export.cache import Exported, load_exported
+from smokescope.export.choice import ENDINGS, installed
+from smokescope.inference.devices import devices, has_gpu
+from smokescope.inference.engines.onnx import OnnxEngine
+from smokescope.inference.engines.openvino import OpenVinoEngine
+from smokescope.inference.segmenter import load_engine
+
+NAMES: dict[Exported, str] = {"onnx": OnnxEngine.name, "openvino": OpenVinoEngine.name}
+
+
+def list_candidates(
+    task: Task, also: Sequence[Path], compiled: bool, complain: Callable[[SmokescopeError], None]
+) -> list[Candidate]:
+    """Of a safetensors model, every engine; of an exported one, the engine that it is for.
+
+    A model is exported for the engines that need it, where that was not done before.
+
+    Args:
+        task: The model, and the size of pictures.
+        also: Exported files to measure beside it, such as one in 8 bits.
+        compiled: PyTorch with a compiled model too, which takes it a minute.
+        complain: Told of an engine that cannot take the model; the others go on.
+
+    Raises:
+        SmokescopeError: The model is no good, or a file to measure beside it is not an exported one.
+    """
+    beside = [_file(replace(task, model=str(each)), f", {each}") for each in dict.fromkeys(also)]
+    for each in (Path(task.model) if task.model else None, *also):
+        load_engine(each, "cpu")  # what is no good is refused here, and not by one engine after the other
+    if _engine(task) is not None:
+        return [_file(task), *beside]
+    return [*_torch(replace(task, engine="torch"), compiled), *_exported(task, complain), *beside]
+
+
+def command(task: Task, options: str = "") -> str:
+    """What to type for the service to run a model so."""
+    model = "" if task.model is None else f"--model {shlex.quote(task.model)}"
+    return " ".join(filter(None, ["smokescope serve", options, model]))
+
+
+def _engine(task: Task) -> Exported | None:
+    return ENDINGS.get(Path(task.model or "").suffix.lower())
+
+
+def _file(task: Task, more: str = "") -> Candidate:
+    engine = _engine(task)
+    if engine is None:
+        raise SmokescopeError(f"{task.model} is no exported model: name an .onnx or .xml file")
+    return Candidate(NAMES[engine] + more, task, command(task))
+
+
+def _torch(task: Task, compiled: bool) -> Iterator[Candidate]:
+    gpu = devices()[0] if has_gpu() else None
+    yield Candidate("PyTorch", task, command(task, "--device cpu" if gpu else ""))
+    if gpu:
+        yield Candidate(f"PyTorch on {gpu}", replace(task, device=gpu), command(task))
+    if compiled:
+        yield Candidate("PyTorch, compiled", replace(task, compiled=True), None)
+
+
+def _exported(task: Task, complain: Callable[[SmokescopeError], None]) -> Iterator[Candidate]:
+    for engine in installed():
+        try:
+            load_exported(Path(task.model) if task.model else None, engine)
+        except SmokescopeError as error:
+            complain(SmokescopeError(f"{NAMES[engine]} is left out: {error}"))
+        else:
+            yield Candidate(NAMES[engine], replace(task, engine=engine), command(task, f"--engine {engine}"))
