@@ -1,4 +1,4 @@
-"""`smokescope convert`: ResNet-50 goes through, everything else gets a sentence."""
+"""`smokescope convert`: ResNet-50 and models go through, everything else gets a sentence."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,11 @@ from subprocess import CompletedProcess
 
 import pytest
 import torch
+from tests.models.test_bvm import shrunk
 
 from smokescope.checkpoints.files import read_tensors
+from smokescope.checkpoints.model import load_model, save_model
+from smokescope.models import DEFAULT, Pipeline, SmokeBVM
 from smokescope.models.resnet import ResNet
 
 Run = Callable[..., CompletedProcess[str]]
@@ -43,3 +46,19 @@ def test_unknown_stride_is_bad_usage(tmp_path: Path, run: Run) -> None:
     result = run("convert", "r.pth", "--out", tmp_path / "out", "--stride", "v7")
     assert result.returncode == 2
     assert "'v1', 'v1.5'" in result.stderr
+
+
+def test_a_model_is_made_smaller_and_retuned(tmp_path: Path, run: Run) -> None:
+    path, out = tmp_path / "m.safetensors", tmp_path / "out.safetensors"
+    save_model(Pipeline(SmokeBVM(shrunk(DEFAULT))), path)
+    result = run("convert", path, "--out", out, "--int8", "--set", "verdicts.smoke_above=0.75")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert out.stat().st_size < path.stat().st_size
+    assert load_model(out).verdicts.smoke_above == 0.75
+    for options, complaint in (
+        ([path, "--set", "threshold=high"], "threshold=high is not NAME=NUMBER"),
+        (["r.pth", "--int8"], "--int8 and --set are for models"),
+    ):
+        result = run("convert", *options, "--out", tmp_path / "none.safetensors")
+        assert result.returncode == 2
+        assert complaint in result.stderr

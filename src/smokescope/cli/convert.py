@@ -1,10 +1,12 @@
-"""`smokescope convert`: foreign encoder weights to safetensors."""
+"""`smokescope convert`: foreign encoder weights to safetensors, and models to smaller or retuned ones."""
 
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from smokescope.errors import SmokescopeError
 
 
 class StrideChoice(StrEnum):
@@ -16,18 +18,45 @@ class StrideChoice(StrEnum):
 
 def convert(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="ResNet-50 weights as torchvision saves them (.pth).")
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="A model (.safetensors), or ResNet-50 of torchvision's (.pth)."
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The safetensors file to write.")],
+    int8: Annotated[bool, typer.Option("--int8", help="Store a model's weights in 8 bits.")] = False,
+    override: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Of a model, as verdicts.smoke_above=0.6."),
+    ] = None,
     stride: Annotated[
-        StrideChoice, typer.Option(help="Where the network strides: torchvision's v1.5, or the original v1.")
+        StrideChoice, typer.Option(help="Where ResNet-50 strides: torchvision's v1.5, or the original v1.")
     ] = StrideChoice.V1_5,
 ) -> None:
-    """Turn ResNet-50 weights into safetensors.
+    """Make a model smaller or give it other thresholds; or turn ResNet-50 weights into safetensors.
 
-    The source is read as weights only: code in it is never run. Anything but ResNet-50 is refused.
+    A .pth file is read as weights only: code in it is never run. Anything but ResNet-50 is refused.
     """
+    if source.suffix.lower() == ".safetensors":
+        from smokescope.checkpoints.rewrite import rewrite_model
+
+        rewrite_model(source, out, _numbers(override or []), int8=int8)
+        typer.echo(f"{out}: {out.stat().st_size / 2**20:.1f} MiB")
+        return
+    if int8 or override:
+        raise SmokescopeError(f"{source} is no .safetensors file: --int8 and --set are for models")
     from smokescope.checkpoints.encoder import convert_encoder
 
     convert_encoder(source, out, stride.value)
     typer.echo(f"{out}: ResNet-50 encoder with {stride.value} strides")
+
+
+def _numbers(overrides: list[str]) -> dict[str, float]:
+    found = {}
+    for override in overrides:
+        name, _, value = override.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise SmokescopeError(f"{override} is not NAME=NUMBER") from None
+    return found

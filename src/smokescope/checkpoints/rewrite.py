@@ -1,0 +1,47 @@
+"""A model file again with other thresholds, or smaller: the network in it stays what it is."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+
+from smokescope.checkpoints.files import summarise
+from smokescope.checkpoints.model import load_model, save_model
+from smokescope.errors import SmokescopeError
+from smokescope.models.pipeline import Pipeline
+from smokescope.settings.verdicts import VerdictSettings
+
+VERDICTS = tuple(f"verdicts.{each.name}" for each in fields(VerdictSettings))
+CHANGEABLE = ("temperature", "threshold", *VERDICTS)
+
+
+def rewrite_model(source: Path, target: Path, changes: Mapping[str, float], *, int8: bool = False) -> None:
+    """Write a model to another file; what the file says of its making stays with it.
+
+    Args:
+        source: A model of smokescope's.
+        target: The safetensors file to write.
+        changes: New values by name, of those in `CHANGEABLE`.
+        int8: Store weights in 8 bits; those that are already stay so.
+
+    Raises:
+        SmokescopeError: The source is no model, a name or value is wrong, or the target cannot be written.
+    """
+    if unknown := sorted(set(changes) - set(CHANGEABLE)):
+        raise SmokescopeError(f"{unknown[0]} cannot be set: choose from {', '.join(CHANGEABLE)}")
+    notes = summarise(source).metadata
+    eight = int8 or notes.get("weights", "").startswith("int8")
+    try:
+        save_model(_changed(load_model(source), changes), target, notes, int8=eight)
+    except ValueError as error:
+        raise SmokescopeError(f"{source} cannot be rewritten so: {error}") from error
+
+
+def _changed(pipeline: Pipeline, changes: Mapping[str, float]) -> Pipeline:
+    verdicts = {name.removeprefix("verdicts."): changes[name] for name in VERDICTS if name in changes}
+    return Pipeline(
+        pipeline.network,
+        pipeline.input,
+        changes.get("temperature", pipeline.temperature),
+        changes.get("threshold", pipeline.threshold),
+        replace(pipeline.verdicts, **verdicts),
+    )

@@ -1,0 +1,57 @@
+"""Rewriting a model: other thresholds, fewer bits, the same network and history."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tests.models.test_bvm import shrunk
+
+from smokescope.checkpoints.files import summarise
+from smokescope.checkpoints.model import load_model, save_model
+from smokescope.checkpoints.rewrite import rewrite_model
+from smokescope.errors import SmokescopeError
+from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    path = tmp_path / "m.safetensors"
+    pipeline = Pipeline(SmokeBVM(shrunk(DEFAULT)), InputSettings(height=64, width=96), 1.5, 0.4)
+    save_model(pipeline, path, {"data": "some"})
+    return path
+
+
+def test_thresholds_change_and_nothing_else(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.safetensors"
+    rewrite_model(model, out, {"verdicts.smoke_above": 0.7, "threshold": 0.3})
+    before, after = summarise(model).metadata, summarise(out).metadata
+    assert {name for name in before if before[name] != after[name]} == {"verdicts", "threshold"}
+    assert load_model(out).verdicts.smoke_above == 0.7
+    assert load_model(out).threshold == 0.3
+
+
+def test_8_bits_stay_what_they_are(model: Path, tmp_path: Path) -> None:
+    small, again = tmp_path / "small.safetensors", tmp_path / "again.safetensors"
+    rewrite_model(model, small, {}, int8=True)
+    assert small.stat().st_size < 0.5 * model.stat().st_size
+    rewrite_model(small, again, {"temperature": 2.0})
+    assert summarise(again).metadata["weights"] == "int8 by output channel"
+    assert summarise(again).metadata["data"] == "some"
+    torch.testing.assert_close(
+        load_model(again).network.state_dict(), load_model(small).network.state_dict(), rtol=1e-6, atol=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"verdict": 1.0}, "verdict cannot be set: choose from temperature, threshold, verdicts"),
+        ({"temperature": -1.0}, "temperature must be above 0"),
+        ({"verdicts.unsure_above": 0.9}, "the first not above the second"),
+    ],
+)
+def test_what_cannot_be_set(model: Path, tmp_path: Path, changes: dict[str, float], complaint: str) -> None:
+    with pytest.raises(SmokescopeError, match=complaint):
+        rewrite_model(model, tmp_path / "out.safetensors", changes)
+    assert not (tmp_path / "out.safetensors").exists()
