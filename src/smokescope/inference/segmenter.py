@@ -18,6 +18,7 @@ from PIL import Image
 from smokescope.data.pictures import picture_from_bytes, picture_from_image, read_picture
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.base import Engine, Maps
+from smokescope.inference.engines.exported import refuse_samples
 from smokescope.inference.prediction import Prediction
 from smokescope.inference.tiles import Tiles
 from smokescope.settings.input import InputSettings
@@ -63,11 +64,11 @@ def load_engine(model: Path | None, device: str) -> Engine:
     if model is not None and model.suffix.lower() == ".onnx":
         from smokescope.inference.engines.onnx import OnnxEngine
 
-        return OnnxEngine(model, device)
+        return refuse_samples(OnnxEngine(model, device))
     if model is not None and model.suffix.lower() == ".xml":
         from smokescope.inference.engines.openvino import OpenVinoEngine
 
-        return OpenVinoEngine(model, device)
+        return refuse_samples(OpenVinoEngine(model, device))
     from smokescope.checkpoints.embedded import load_embedded
     from smokescope.checkpoints.model import load_model
     from smokescope.inference.devices import choose_device

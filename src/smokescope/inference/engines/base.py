@@ -66,4 +66,7 @@ class Engine(ABC):
         Raises:
             ValueError: The model has nothing to sample.
         """
-        raise ValueError("an exported model has one answer and nothing to sample: use its safetensors file")
+        raise ValueError(
+            "this model has one answer and nothing to sample: use its safetensors file, or export it with "
+            "--monte-carlo"
+        )

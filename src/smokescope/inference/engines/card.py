@@ -7,6 +7,7 @@ from pathlib import Path
 
 from smokescope import __version__
 from smokescope.errors import SmokescopeError
+from smokescope.inference.engines.draws import SampleSettings
 from smokescope.settings.input import InputSettings
 from smokescope.settings.verdicts import VerdictSettings
 
@@ -27,6 +28,7 @@ class Card:
         threshold: Above which a probability is called smoke.
         verdicts: By which regions are judged.
         sha256: Of the weights that were exported.
+        samples: What a graph that samples is fed with; None for one that predicts.
         metadata: All that the file says, these and others.
     """
 
@@ -35,6 +37,7 @@ class Card:
     threshold: float
     verdicts: VerdictSettings
     sha256: str
+    samples: SampleSettings | None
     metadata: Mapping[str, str]
 
 
@@ -60,6 +63,7 @@ def read_card(metadata: Mapping[str, str], path: Path) -> Card:
             float(metadata["threshold"]),
             VerdictSettings.from_dict(json.loads(metadata["verdicts"])),
             metadata["sha256"],
+            SampleSettings.from_dict(json.loads(told)) if (told := metadata.get("samples")) else None,
             dict(metadata),
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -1,6 +1,6 @@
 """onnxruntime: one file, no torch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,25 +8,16 @@ from numpy.typing import NDArray
 
 from smokescope.data.files import open_input
 from smokescope.errors import SmokescopeError
-from smokescope.inference.engines.card import INPUT, OUTPUTS, read_card
-from smokescope.inference.engines.exported import ExportedEngine, refuse_device, threads
+from smokescope.inference.engines.card import OUTPUTS, Card, read_card
+from smokescope.inference.engines.exported import ExportedEngine, threads
 
 
 class OnnxEngine(ExportedEngine):
-    """An ONNX file that `smokescope export` wrote.
-
-    Args:
-        path: The file.
-        device: "auto" or "cpu".
-
-    Raises:
-        SmokescopeError: It cannot be read or is something else, or onnxruntime is not installed.
-    """
+    """An ONNX file that `smokescope export` wrote."""
 
     name = "onnxruntime"
 
-    def __init__(self, path: Path, device: str = "auto") -> None:
-        refuse_device(device, path)
+    def _open(self, path: Path) -> Card:
         try:
             import onnxruntime
         except ImportError:
@@ -45,8 +36,8 @@ class OnnxEngine(ExportedEngine):
             raise SmokescopeError(
                 f"{path} is not an ONNX model, or is damaged or cut short: get a fresh copy"
             ) from error
-        super().__init__(read_card(self._session.get_modelmeta().custom_metadata_map, path))
+        return read_card(self._session.get_modelmeta().custom_metadata_map, path)
 
-    def run(self, batch: NDArray[np.uint8]) -> Sequence[NDArray[np.float32]]:
-        """Pictures [N, 3, H, W] to maps."""
-        return [np.asarray(each, np.float32) for each in self._session.run(list(OUTPUTS), {INPUT: batch})]
+    def run(self, inputs: Mapping[str, NDArray[np.generic]]) -> Sequence[NDArray[np.float32]]:
+        """Run the graph; see `ExportedEngine`."""
+        return [np.asarray(each, np.float32) for each in self._session.run(list(OUTPUTS), dict(inputs))]

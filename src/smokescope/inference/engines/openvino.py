@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from smokescope.data.files import open_input
 from smokescope.errors import SmokescopeError
-from smokescope.inference.engines.card import OUTPUTS, read_card
-from smokescope.inference.engines.exported import ExportedEngine, refuse_device, threads
+from smokescope.inference.engines.card import OUTPUTS, Card, read_card
+from smokescope.inference.engines.exported import ExportedEngine, threads
 
 SECTION = "smokescope"
 """Of the model's runtime information, where the metadata is, as JSON."""
@@ -21,20 +21,11 @@ SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
 
 
 class OpenVinoEngine(ExportedEngine):
-    """An OpenVINO model that `smokescope export` wrote.
-
-    Args:
-        path: The .xml file; its weights are beside it, in the .bin file of the same name.
-        device: "auto" or "cpu".
-
-    Raises:
-        SmokescopeError: It cannot be read or is something else, or OpenVINO is not installed.
-    """
+    """An OpenVINO model that `smokescope export` wrote: an .xml file, and beside it its weights, .bin."""
 
     name = "OpenVINO"
 
-    def __init__(self, path: Path, device: str = "auto") -> None:
-        refuse_device(device, path)
+    def _open(self, path: Path) -> Card:
         try:
             import openvino
         except ImportError:
@@ -53,7 +44,7 @@ class OpenVinoEngine(ExportedEngine):
             )
         except Exception as error:  # hostile bytes fail in many ways
             raise SmokescopeError(damaged) from error
-        super().__init__(read_card(metadata, path))
+        card = read_card(metadata, path)
         if metadata.get("bin") != digest:
             raise SmokescopeError(f"{path} and the .bin file beside it do not belong together: export again")
         try:
@@ -61,10 +52,11 @@ class OpenVinoEngine(ExportedEngine):
         except RuntimeError as error:
             raise SmokescopeError(damaged) from error
         self._requests = threading.local()  # one for each thread: a request works on one thing at a time
+        return card
 
-    def run(self, batch: NDArray[np.uint8]) -> Sequence[NDArray[np.float32]]:
-        """Pictures [N, 3, H, W] to maps."""
+    def run(self, inputs: Mapping[str, NDArray[np.generic]]) -> Sequence[NDArray[np.float32]]:
+        """Run the graph; see `ExportedEngine`."""
         if not hasattr(self._requests, "own"):
             self._requests.own = self._model.create_infer_request()
-        results = self._requests.own.infer([batch])
+        results = self._requests.own.infer(dict(inputs))
         return [np.array(results[name], np.float32) for name in OUTPUTS]  # copies: the next call reuses them
