@@ -11,7 +11,7 @@ from tests.models.test_bvm import shrunk
 
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import save_model
-from smokescope.export.onnx import describe, to_onnx
+from smokescope.export.onnx import to_onnx
 from smokescope.export.openvino import to_openvino
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, VerdictSettings
 
@@ -55,7 +55,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
             notes = summarise(files.safetensors).metadata
             files.onnx.write_bytes(to_onnx(pipeline.train(), notes))  # the mode must not matter
             assert pipeline.training
-            both = to_openvino(files.onnx.read_bytes(), describe(pipeline, notes), pipeline.input)
+            both = to_openvino(files.onnx.read_bytes())
             files.openvino.with_suffix(".bin").write_bytes(both.bin)
             files.openvino.write_bytes(both.xml)
     return files

@@ -13,7 +13,7 @@ from torch.nn import functional
 import smokescope
 from smokescope.checkpoints.model import save_model
 from smokescope.errors import SmokescopeError
-from smokescope.export import files
+from smokescope.export import files, trial
 from smokescope.models import Pipeline
 from smokescope.uncertainty import Decomposition
 
@@ -122,13 +122,13 @@ def test_the_trial_sees_another_resizing(
     """A graph that resizes as many do, without antialiasing, is not ours."""
     given = {tmp_path / "m.onnx": exported.onnx.read_bytes()}
     pipeline = make_pipeline()
-    assert files.try_out(given, tmp_path / "m.onnx", pipeline) < 1e-5
+    assert trial.find_difference(given, tmp_path / "m.onnx", pipeline) < 1e-5
 
     def plain(maps: Tensor, size: tuple[int, int]) -> Tensor:
         return functional.interpolate(maps, tuple(size), mode="bilinear", align_corners=False)
 
     monkeypatch.setattr("smokescope.models.pipeline.resize", plain)
-    assert files.try_out(given, tmp_path / "m.onnx", pipeline) > 100 * files.TOLERANCE
+    assert trial.find_difference(given, tmp_path / "m.onnx", pipeline) > 100 * trial.TOLERANCE
 
 
 def test_an_ending_that_would_not_load_is_refused_first(tmp_path: Path) -> None:

@@ -1,41 +1,60 @@
 """From a model file to exported files, tried against PyTorch before they get their names."""
 
-import tempfile
+from collections.abc import Sequence
+from functools import partial
 from importlib.resources import as_file
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
+from typing import Literal, NamedTuple
 
 from smokescope.checkpoints.embedded import embedded_weights
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model
 from smokescope.data.files import write_together
 from smokescope.errors import SmokescopeError
-from smokescope.export.onnx import describe, need, to_onnx
+from smokescope.export.calibration import calibration_pictures
+from smokescope.export.int8 import quantise
+from smokescope.export.onnx import need, to_onnx
 from smokescope.export.openvino import to_openvino
-from smokescope.inference.engines.torch import TorchEngine
-from smokescope.inference.segmenter import load_engine
+from smokescope.export.samples import samples_to_onnx
+from smokescope.export.trial import check_correlation, check_difference
+from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.exported import samples_file
 from smokescope.models.pipeline import Pipeline
 
 Format = Literal["onnx", "openvino"]
 
 SUFFIXES: dict[Format, str] = {"onnx": ".onnx", "openvino": ".xml"}
-TOLERANCE = 1e-4
-"""The most by which any value of any map may differ from PyTorch's."""
+TRIAL = 6  # pictures on which 8 bits are tried
 OWN = ("layout", "class", "weights")  # of the safetensors file: how its weights are stored says nothing here
 
 
-def export_model(model: Path | None, format: Format, out: Path) -> float:
+class Agreement(NamedTuple):
+    """How far exported files follow PyTorch."""
+
+    difference: float
+    """The largest of any value in float32."""
+    correlation: float | None = None
+    """The least of any map in 8 bits."""
+
+
+def export_model(
+    model: Path | None,
+    format: Format,
+    out: Path,
+    *,
+    int8: bool = False,
+    calibrate: Sequence[Path] = (),
+    monte_carlo: bool = False,
+) -> Agreement:
     """Export a model file; what is written has been run, and compared with PyTorch.
 
     Args:
         model: The safetensors file; None is the embedded model.
         format: "onnx" writes one file, "openvino" two: .xml and, beside it, .bin.
         out: The file to write, with the format's ending.
-
-    Returns:
-        The largest difference from PyTorch that was found.
+        int8: Compute in 8 bits.
+        calibrate: Folders of real pictures for that; without any, they are made up.
+        monte_carlo: Write a second model beside it, which samples, in float32.
 
     Raises:
         SmokescopeError: The model cannot be read, the file cannot be written, a package is missing, or the
@@ -43,40 +62,31 @@ def export_model(model: Path | None, format: Format, out: Path) -> float:
     """
     if out.suffix != SUFFIXES[format]:
         raise SmokescopeError(f"{out} must end in {SUFFIXES[format]}: loading goes by a file's ending")
-    need("onnxruntime" if format == "onnx" else "openvino")
+    if int8 and format != "openvino":
+        raise SmokescopeError("NNCF cannot bring our ONNX graphs to 8 bits: export with --format openvino")
+    need("onnxruntime" if format == "onnx" else "openvino", *(["nncf"] if int8 else []))
     pipeline, notes = _read(model)
-    files = exported_files(pipeline, notes, format, out)
-    difference = try_out(files, out, pipeline)
-    if not difference <= TOLERANCE:
-        raise SmokescopeError(
-            f"{out} was not written: its maps would differ from PyTorch's by {difference:.1e}, "
-            f"which is more than {TOLERANCE:.0e}"
-        )
-    write_together(files)
-    return difference
-
-
-def exported_files(pipeline: Pipeline, notes: dict[str, str], format: Format, out: Path) -> dict[Path, bytes]:
-    """The files to write, and what is in them."""
+    calibration = (
+        calibration_pictures(calibrate) if int8 else []
+    )  # first: if a folder is bad, that is said soon
+    beside = _files(samples_to_onnx(pipeline, notes), format, samples_file(out)) if monte_carlo else {}
     onnx = to_onnx(pipeline, notes)
+    files = _files(onnx, format, out) | beside
+    agreement = Agreement(check_difference(files, out, pipeline))
+    if int8:
+        files = _files(onnx, format, out, calibration) | beside
+        trial = calibration_pictures(calibrate, TRIAL, seed=1)
+        agreement = agreement._replace(correlation=check_correlation(files, out, pipeline, trial))
+    write_together(files)
+    return agreement
+
+
+def _files(onnx: bytes, format: Format, out: Path, calibration: Sequence[Pixels] = ()) -> dict[Path, bytes]:
+    """The files to write, and what is in them; in 8 bits if there are pictures for that."""
     if format == "onnx":
         return {out: onnx}
-    both = to_openvino(onnx, describe(pipeline, notes), pipeline.input)
+    both = to_openvino(onnx, partial(quantise, calibration=calibration) if calibration else None)
     return {out.with_suffix(".bin"): both.bin, out: both.xml}
-
-
-def try_out(files: dict[Path, bytes], out: Path, pipeline: Pipeline) -> float:
-    """Run exported files on a few pictures of noise: the largest difference from PyTorch's maps."""
-    with tempfile.TemporaryDirectory() as folder:
-        for path, data in files.items():
-            (Path(folder) / path.name).write_bytes(data)
-        theirs, ours = load_engine(Path(folder) / out.name, "cpu"), TorchEngine(pipeline, "cpu")
-        chance, worst = np.random.default_rng(0), [0.0]
-        for count, height, width in ((1, 480, 640), (2, 301, 199)):
-            noise = [chance.integers(0, 256, (height, width, 3), dtype=np.uint8) for _ in range(count)]
-            pairs = zip(theirs.predict(noise, "never"), ours.predict(noise, "never"), strict=True)
-            worst += [float(np.abs(their - our).max()) for their, our in pairs]
-        return float(np.max(worst))  # which is undefined if one is
 
 
 def _read(model: Path | None) -> tuple[Pipeline, dict[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +22,7 @@ from smokescope.inference.engines.openvino import SECTION
 from smokescope.settings.input import InputSettings
 
 if TYPE_CHECKING:
-    from openvino import Node, Output
+    from openvino import Model, Node, Output
 
 LARGEST = 1600  # pixels a side of the network's input, beyond which sizes no longer fit OpenVINO's 31 bits
 
@@ -34,20 +34,31 @@ class OpenVinoFiles(NamedTuple):
     bin: bytes
 
 
-def to_openvino(onnx: bytes, metadata: Mapping[str, str], input: InputSettings) -> OpenVinoFiles:
-    """Turn an ONNX file of `to_onnx` into OpenVINO's two files, weights in float32.
+def to_openvino(onnx: bytes, quantise: Callable[[Model], Model] | None = None) -> OpenVinoFiles:
+    """Turn an ONNX file of `smokescope.export.onnx.trace` into OpenVINO's two files.
 
     Args:
-        onnx: The file's bytes.
-        metadata: What the model should say of itself; the .bin file's checksum joins it.
-        input: Of the model.
+        onnx: The file's bytes. The model says of itself what they do, and the .bin file's checksum.
+        quantise: Brings it to 8 bits; without, it stays in float32.
 
     Raises:
-        SmokescopeError: OpenVINO is not installed, or the model's input is too large for it.
+        SmokescopeError: OpenVINO is not installed, or the model's input is too large for OpenVINO.
     """
-    need("openvino")
+    need("onnx", "openvino")
+    from onnx import load_model_from_string
+
+    metadata = {each.key: each.value for each in load_model_from_string(onnx).metadata_props}
+    input = InputSettings.from_dict(json.loads(metadata["input"]))
     if input.fit == "aspect" and input.height * input.width > LARGEST**2:
         raise SmokescopeError(f"OpenVINO takes inputs of up to {LARGEST} x {LARGEST} pixels: export as ONNX")
+    model = _read(onnx)
+    if quantise is not None:
+        model, metadata["precision"] = quantise(model), "int8"
+    return _saved(model, metadata)
+
+
+def _read(onnx: bytes) -> Model:
+    """OpenVINO's own reading of a file, with our resizing in place of its own."""
     import openvino
     from openvino.utils import replace_node
 
@@ -56,6 +67,12 @@ def to_openvino(onnx: bytes, metadata: Mapping[str, str], input: InputSettings) 
         if node.get_type_name() == "Interpolate" and node.get_attributes()["antialias"]:
             replace_node(node, _resize(node.input_value(0), node.input_value(1)))
     model.validate_nodes_and_infer_types()
+    return model
+
+
+def _saved(model: Model, metadata: Mapping[str, str]) -> OpenVinoFiles:
+    import openvino
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.xml"
         openvino.save_model(model, path, compress_to_fp16=False)
