@@ -8,7 +8,9 @@ can do. Untrained weights are as fast as others. For 8 bits both files come from
 """
 
 import argparse
+import logging
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from smokescope.benchmark.measure import PAUSE
 from smokescope.benchmark.picture import landscape
 from smokescope.checkpoints.model import save_model
 from smokescope.export.files import SUFFIXES, Format, export_model
+from smokescope.inference.engines.exported import threads
 from smokescope.inference.engines.openvino import SETTINGS
 from smokescope.inference.segmenter import load_engine
 from smokescope.models import DEFAULT, InputSettings, Pipeline, ResNet, SmokeBVM
@@ -29,6 +32,7 @@ HEIGHT, WIDTH = 480, 640
 MOST = 1.35  # times the FCN's time that ours may take, in every engine
 LEAST = 2.5  # times faster that 8 bits in OpenVINO should be than our own eager pass
 OURS, BARE = "ours, all maps", "bare ResNet-50 FCN"
+OPENVINO = {**SETTINGS, "INFERENCE_NUM_THREADS": threads()}
 FORMATS: dict[Format, str] = {"onnx": "onnxruntime", "openvino": "OpenVINO"}
 
 Work = Callable[[], object]
@@ -59,8 +63,10 @@ def bare(folder: Path) -> dict[str, Work]:
     pixels = torch.rand(1, 3, HEIGHT, WIDTH).contiguous(memory_format=torch.channels_last)
     path = folder / "fcn.onnx"
     torch.onnx.export(fcn, (pixels,), path, dynamo=True, input_names=["pixels"], verbose=False)
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    compiled = openvino.Core().compile_model(path, "CPU", SETTINGS)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads()
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    compiled = openvino.Core().compile_model(path, "CPU", OPENVINO)
     request, given = compiled.create_infer_request(), pixels.contiguous().numpy()
     return {
         "PyTorch": torch.inference_mode()(lambda: fcn(pixels)),
@@ -73,7 +79,7 @@ def in_8_bits(model: Path, fcn: Path) -> dict[str, dict[str, Work]]:
     """Both in 8 bits, from files."""
     import openvino
 
-    request = openvino.Core().compile_model(fcn, "CPU", SETTINGS).create_infer_request()
+    request = openvino.Core().compile_model(fcn, "CPU", OPENVINO).create_infer_request()
     pixels = torch.rand(1, 3, HEIGHT, WIDTH).numpy()
     name = "OpenVINO, int8"
     return {
@@ -89,6 +95,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     given, _ = parser.parse_known_args()
     torch.manual_seed(0)
+    logging.disable(logging.WARNING)  # the exporter tells of its own affairs
+    warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         if given.model is None:

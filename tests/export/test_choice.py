@@ -37,9 +37,9 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 @pytest.mark.parametrize(
     ("packages", "gpu", "device", "expected"),
     [
-        (("openvino", "onnxruntime"), False, "auto", "OpenVINO"),
-        (("openvino", "onnxruntime"), True, "cpu", "OpenVINO"),
-        (("onnxruntime",), False, "auto", "onnxruntime"),
+        (("openvino", "onnxruntime"), False, "auto", "onnxruntime"),
+        (("openvino", "onnxruntime"), True, "cpu", "onnxruntime"),
+        (("openvino",), False, "auto", "OpenVINO"),
         ((), False, "auto", "PyTorch"),
         (("openvino", "onnxruntime"), True, "auto", "PyTorch"),
     ],

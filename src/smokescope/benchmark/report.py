@@ -35,7 +35,9 @@ def advice(rows: Sequence[Row], threads: int | None = None) -> str:
     """One sentence: which engine to use, and what to type for it."""
     chosen = best(rows)
     others = [row for row in rows if row.candidate.command and row is not chosen]
-    command = (f"OMP_NUM_THREADS={threads} " if threads else "") + str(chosen.candidate.command)
+    command = str(chosen.candidate.command)
+    if threads:
+        command = command.replace("smokescope serve", f"OMP_NUM_THREADS={threads} smokescope serve")
     if not others:
         return f"{chosen.candidate.name} is the one engine here that runs it: {command}"
     first = others[0]  # PyTorch, unless it is the fastest

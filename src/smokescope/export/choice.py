@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 EngineName = Literal["auto", "torch", "onnx", "openvino"]
 
 # On CPUs, the fastest first; docs/engines.md has the measurements.
-PACKAGES: dict[Exported, str] = {"openvino": "openvino", "onnx": "onnxruntime"}
+PACKAGES: dict[Exported, str] = {"onnx": "onnxruntime", "openvino": "openvino"}
 ENDINGS: dict[str, Exported] = {".onnx": "onnx", ".xml": "openvino"}
 
 
