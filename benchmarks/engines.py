@@ -1,10 +1,10 @@
 """Ours beside a bare ResNet-50 FCN of stride 32, in every engine: what the maps cost.
 
-    python -m benchmarks.engines [--model MODEL.safetensors] [--int8 MODEL.xml FCN.xml]
+    python -m benchmarks.engines [--model MODEL.safetensors] [--int8]
 
 All take turns, one picture of 640 x 480 each. Ours is timed as it is used, from 8-bit pixels to four maps at
 their size; the FCN from floating-point pixels to its logits, which is the least that a network of that size
-can do. Untrained weights are as fast as others. For 8 bits both files come from outside, or there is no row.
+can do. Untrained weights are as fast as others. `--int8` adds both in 8 bits, which takes minutes to prepare.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -23,6 +22,7 @@ from smokescope.benchmark.measure import PAUSE
 from smokescope.benchmark.picture import landscape
 from smokescope.checkpoints.model import save_model
 from smokescope.export.files import SUFFIXES, Format, export_model
+from smokescope.export.int8 import quantise
 from smokescope.inference.engines.exported import threads
 from smokescope.inference.engines.openvino import SETTINGS
 from smokescope.inference.segmenter import load_engine
@@ -32,28 +32,32 @@ HEIGHT, WIDTH = 480, 640
 MOST = 1.35  # times the FCN's time that ours may take, in every engine
 LEAST = 2.5  # times faster that 8 bits in OpenVINO should be than our own eager pass
 OURS, BARE = "ours, all maps", "bare ResNet-50 FCN"
+INT8 = "OpenVINO, int8"
 OPENVINO = {**SETTINGS, "INFERENCE_NUM_THREADS": threads()}
 FORMATS: dict[Format, str] = {"onnx": "onnxruntime", "openvino": "OpenVINO"}
 
 Work = Callable[[], object]
 
 
-def ours(model: Path, folder: Path) -> dict[str, Work]:
+def ours(model: Path, folder: Path, int8: bool) -> dict[str, Work]:
     """Our model in every engine, as the Segmenter runs it."""
     picture = [landscape(HEIGHT, WIDTH)]
     files = {"PyTorch": model}
     for format, name in FORMATS.items():
         files[name] = folder / f"ours{SUFFIXES[format]}"
         export_model(model, format, files[name])
-    return {name: _predicting(path, picture) for name, path in files.items()}
+    if int8:
+        files[INT8] = folder / "int8.xml"
+        export_model(model, "openvino", files[INT8], int8=True)
+
+    def predicting(path: Path) -> Work:
+        engine = load_engine(path, "cpu")
+        return lambda: engine.predict(picture, "never")
+
+    return {name: predicting(path) for name, path in files.items()}
 
 
-def _predicting(path: Path, picture: list[Any]) -> Work:
-    engine = load_engine(path, "cpu")
-    return lambda: engine.predict(picture, "never")
-
-
-def bare(folder: Path) -> dict[str, Work]:
+def bare(folder: Path, int8: bool) -> dict[str, Work]:
     """The FCN in every engine."""
     import onnxruntime
     import openvino
@@ -61,37 +65,30 @@ def bare(folder: Path) -> dict[str, Work]:
     fcn = FCN(ResNet()).eval()
     fcn.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     pixels = torch.rand(1, 3, HEIGHT, WIDTH).contiguous(memory_format=torch.channels_last)
-    path = folder / "fcn.onnx"
+    path, given = folder / "fcn.onnx", pixels.contiguous().numpy()
     torch.onnx.export(fcn, (pixels,), path, dynamo=True, input_names=["pixels"], verbose=False)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads()
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    compiled = openvino.Core().compile_model(path, "CPU", OPENVINO)
-    request, given = compiled.create_infer_request(), pixels.contiguous().numpy()
+
+    def inferring(model: "openvino.Model") -> Work:
+        request = openvino.Core().compile_model(model, "CPU", OPENVINO).create_infer_request()
+        return lambda: request.infer([given])
+
+    graph = openvino.Core().read_model(path)
+    eight = {INT8: inferring(quantise(graph, [landscape(HEIGHT, WIDTH)], kept=()))} if int8 else {}
     return {
         "PyTorch": torch.inference_mode()(lambda: fcn(pixels)),
         "onnxruntime": lambda: session.run(None, {"pixels": given}),
-        "OpenVINO": lambda: request.infer([given]),
-    }
-
-
-def in_8_bits(model: Path, fcn: Path) -> dict[str, dict[str, Work]]:
-    """Both in 8 bits, from files."""
-    import openvino
-
-    request = openvino.Core().compile_model(fcn, "CPU", OPENVINO).create_infer_request()
-    pixels = torch.rand(1, 3, HEIGHT, WIDTH).numpy()
-    name = "OpenVINO, int8"
-    return {
-        OURS: {name: _predicting(model, [landscape(HEIGHT, WIDTH)])},
-        BARE: {name: lambda: request.infer([pixels])},
+        "OpenVINO": inferring(graph),
+        **eight,
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", type=Path, help="a safetensors model; by default an untrained network")
-    parser.add_argument("--int8", type=Path, nargs=2, help="both networks in 8 bits, as OpenVINO files")
+    parser.add_argument("--int8", action="store_true", help="both networks in 8 bits too")
     parser.add_argument("--rounds", type=int, default=20)
     given, _ = parser.parse_known_args()
     torch.manual_seed(0)
@@ -102,9 +99,7 @@ def main() -> None:
         if given.model is None:
             given.model = folder / "untrained.safetensors"
             save_model(Pipeline(SmokeBVM(DEFAULT), InputSettings(height=HEIGHT, width=WIDTH)), given.model)
-        both = {OURS: ours(given.model, folder), BARE: bare(folder)}
-        for network, works in (in_8_bits(*given.int8) if given.int8 else {}).items():
-            both[network] |= works
+        both = {OURS: ours(given.model, folder, given.int8), BARE: bare(folder, given.int8)}
         turns = {f"{network}, {engine}": work for network in both for engine, work in both[network].items()}
         seconds = compare(turns, given.rounds, pause=PAUSE)
     eager = seconds[f"{OURS}, PyTorch"]
@@ -115,7 +110,7 @@ def main() -> None:
         rows.append((engine, f"{1e3 * own:.0f}", f"{1e3 * least:.0f}", ratio, f"{eager / own:.2f}"))
     header = ("", "ours, ms", "bare FCN, ms", "times the FCN", "times faster than our eager")
     table(f"Engines, one picture of {WIDTH} x {HEIGHT}", header, rows)
-    if given.int8 and eager < LEAST * seconds[f"{OURS}, OpenVINO, int8"]:
+    if given.int8 and eager < LEAST * seconds[f"{OURS}, {INT8}"]:
         print(f"\n8 bits are not {LEAST} times faster than our eager pass.")
 
 

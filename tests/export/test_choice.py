@@ -72,6 +72,14 @@ def test_an_exported_file_decides_by_itself(exported: Exported) -> None:
         smokescope.load(exported.openvino, engine="torch")
 
 
+def test_8_bits_are_told_of(exported: Exported, tmp_path: Path) -> None:
+    graph = exported.openvino.read_bytes()
+    assert graph.count(b"precision&quot;: &quot;float32") == 1
+    (tmp_path / "m.xml").write_bytes(graph.replace(b"quot;: &quot;float32", b"quot;: &quot;int8"))
+    (tmp_path / "m.bin").write_bytes(exported.openvino.with_suffix(".bin").read_bytes())
+    assert smokescope.load(tmp_path / "m.xml").engine.name == "OpenVINO, int8"
+
+
 def test_other_engines_have_no_gpu(exported: Exported) -> None:
     with pytest.raises(SmokescopeError, match="openvino runs on the CPU, not on 'cuda'"):
         smokescope.load(exported.safetensors, "cuda", engine="openvino")

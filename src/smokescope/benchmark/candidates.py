@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from smokescope.benchmark.measure import Candidate
@@ -18,8 +18,23 @@ from smokescope.inference.segmenter import load_engine
 NAMES: dict[Exported, str] = {"onnx": OnnxEngine.name, "openvino": OpenVinoEngine.name}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Extras:
+    """What to measure besides a model's engines.
+
+    Attributes:
+        also: Exported files.
+        compiled: PyTorch with a compiled model, which takes it a minute.
+        int8: A folder for the model in 8 bits, which takes minutes to make; None is without.
+    """
+
+    also: Sequence[Path] = ()
+    compiled: bool = False
+    int8: Path | None = None
+
+
 def list_candidates(
-    task: Task, also: Sequence[Path], compiled: bool, complain: Callable[[SmokescopeError], None]
+    task: Task, extras: Extras, complain: Callable[[SmokescopeError], None]
 ) -> list[Candidate]:
     """Of a safetensors model, every engine; of an exported one, the engine that it is for.
 
@@ -27,25 +42,29 @@ def list_candidates(
 
     Args:
         task: The model, and the size of pictures.
-        also: Exported files to measure beside it, such as one in 8 bits.
-        compiled: PyTorch with a compiled model too, which takes it a minute.
+        extras: What else to measure; an exported model has no other forms.
         complain: Told of an engine that cannot take the model; the others go on.
 
     Raises:
         SmokescopeError: The model is no good, or a file to measure beside it is not an exported one.
     """
-    beside = [_file(replace(task, model=str(each)), f", {each}") for each in dict.fromkeys(also)]
-    for each in (Path(task.model) if task.model else None, *also):
+    beside = [_file(replace(task, model=str(each)), f", {each}") for each in dict.fromkeys(extras.also)]
+    for each in (_path(task), *extras.also):
         load_engine(each, "cpu")  # what is no good is refused here, and not by one engine after the other
     if _engine(task) is not None:
         return [_file(task), *beside]
-    return [*_torch(replace(task, engine="torch"), compiled), *_exported(task, complain), *beside]
+    own = [*_torch(replace(task, engine="torch"), extras.compiled), *_exported(task, complain)]
+    return [*own, *(_int8(task, extras.int8, complain) if extras.int8 else []), *beside]
 
 
-def command(task: Task, options: str = "") -> str:
-    """What to type for the service to run a model so."""
+def command(task: Task, options: str = "", verb: str = "serve") -> str:
+    """What to type for a model to be run so."""
     model = "" if task.model is None else f"--model {shlex.quote(task.model)}"
-    return " ".join(filter(None, ["smokescope serve", options, model]))
+    return " ".join(filter(None, [f"smokescope {verb}", options, model]))
+
+
+def _path(task: Task) -> Path | None:
+    return None if task.model is None else Path(task.model)
 
 
 def _engine(task: Task) -> Exported | None:
@@ -71,8 +90,21 @@ def _torch(task: Task, compiled: bool) -> Iterator[Candidate]:
 def _exported(task: Task, complain: Callable[[SmokescopeError], None]) -> Iterator[Candidate]:
     for engine in installed():
         try:
-            load_exported(Path(task.model) if task.model else None, engine)
+            load_exported(_path(task), engine)
         except SmokescopeError as error:
             complain(SmokescopeError(f"{NAMES[engine]} is left out: {error}"))
         else:
             yield Candidate(NAMES[engine], replace(task, engine=engine), command(task, f"--engine {engine}"))
+
+
+def _int8(task: Task, folder: Path, complain: Callable[[SmokescopeError], None]) -> Iterator[Candidate]:
+    from smokescope.export.files import export_model  # here: it loads torch
+
+    out, name = folder / "int8.xml", f"{OpenVinoEngine.name}, int8"
+    try:
+        export_model(_path(task), "openvino", out, int8=True)
+    except SmokescopeError as error:
+        complain(SmokescopeError(f"{name} is left out: {error}"))
+    else:
+        export = command(task, "--format openvino --int8 --out int8.xml", verb="export")
+        yield Candidate(name, replace(task, model=str(out)), f"{export} && smokescope serve --model int8.xml")

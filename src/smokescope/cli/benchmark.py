@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -30,6 +31,9 @@ def benchmark(
     compiled: Annotated[
         bool, typer.Option("--compiled", help="PyTorch with a compiled model too, which takes it a minute.")
     ] = False,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="OpenVINO in 8 bits too, which takes minutes to prepare.")
+    ] = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the figures.")
     ] = None,
@@ -39,7 +43,7 @@ def benchmark(
     Each runs in a process of its own; they take turns, and the quieter half of the rounds counts. A
     safetensors model is first exported for the engines that need it. docs/engines.md says more.
     """
-    from smokescope.benchmark.candidates import list_candidates
+    from smokescope.benchmark.candidates import Extras, list_candidates
     from smokescope.benchmark.measure import measure
     from smokescope.benchmark.report import advice, as_document, as_table, machine
     from smokescope.benchmark.worker import Task
@@ -49,10 +53,12 @@ def benchmark(
     task = Task(model=None if model is None else str(model), engine=None, height=height, width=width)
     if json_file:
         prepare_folder(json_file.parent)
-    with telling():
-        candidates = list_candidates(task, also or [], compiled, complain)
-    with progress_bar("benchmark") as show:
-        measured = measure(candidates, rounds, threads, show, complain)
+    with TemporaryDirectory() as folder:
+        extras = Extras(also=also or [], compiled=compiled, int8=Path(folder) if int8 else None)
+        with telling():
+            candidates = list_candidates(task, extras, complain)
+        with progress_bar("benchmark") as show:
+            measured = measure(candidates, rounds, threads, show, complain)
     if json_file:
         document = as_document(measured, task, rounds, threads)
         write_atomically(json_file, (json.dumps(document, indent=2) + "\n").encode())

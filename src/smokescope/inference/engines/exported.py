@@ -42,6 +42,8 @@ class ExportedEngine(Engine):
             raise SmokescopeError(f"{path} is an exported model, which runs on the CPU and not on {device!r}")
         self.path, self.card = path, self._open(path)
         self.input, self.threshold, self.verdicts = self.card.input, self.card.threshold, self.card.verdicts
+        if self.card.metadata.get("precision") == "int8":
+            self.name = f"{self.name}, int8"
         self.can_sample = self.card.samples is None and samples_file(path).is_file()
 
     @abstractmethod
