@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from tests.models.test_bvm import shrunk
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import save_model
 from smokescope.export.onnx import to_onnx
-from smokescope.export.openvino import to_openvino
+from smokescope.export.openvino import OpenVinoFiles, to_openvino
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, VerdictSettings
 
 
@@ -41,21 +42,34 @@ def make_pipeline(fit: str = "aspect") -> Pipeline:
     return Pipeline(network, settings, 0.7, 0.45, VerdictSettings(unsure_above=0.2)).eval()
 
 
+def make_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that `make` fills; tests run in several processes, and the first one does the work."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            make(folder)
+            (folder / "made").touch()
+    return folder
+
+
+def write_openvino(files: OpenVinoFiles, path: Path) -> None:
+    path.with_suffix(".bin").write_bytes(files.bin)
+    path.write_bytes(files.xml)
+
+
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "exported"
-    folder.mkdir(exist_ok=True)
-    files = Exported(folder / "m.safetensors", folder / "m.onnx", folder / "m.xml")
-    with (folder / "lock").open("w") as lock:  # tests run in several processes: the first one does the work
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not files.openvino.exists():
-            pipeline = make_pipeline()
-            save_model(pipeline, files.safetensors)
-            notes = summarise(files.safetensors).metadata
-            files.onnx.write_bytes(to_onnx(pipeline.train(), notes))  # the mode must not matter
-            assert pipeline.training
-            both = to_openvino(files.onnx.read_bytes())
-            files.openvino.with_suffix(".bin").write_bytes(both.bin)
-            files.openvino.write_bytes(both.xml)
-    return files
+    def make(folder: Path) -> None:
+        pipeline = make_pipeline()
+        save_model(pipeline, folder / "m.safetensors")
+        notes = summarise(folder / "m.safetensors").metadata
+        data = to_onnx(pipeline.train(), notes)  # the mode must not matter
+        assert pipeline.training
+        (folder / "m.onnx").write_bytes(data)
+        write_openvino(to_openvino(data), folder / "m.xml")
+
+    folder = make_once(tmp_path_factory, "exported", make)
+    return Exported(folder / "m.safetensors", folder / "m.onnx", folder / "m.xml")

@@ -36,6 +36,29 @@ def test_export_writes_what_load_takes(run: Run, tmp_path: Path, format: str, en
     assert (told["data"], told["class"], told["smokescope"]) == ("hills", "smoke", smokescope.__version__)
 
 
+def test_export_in_8_bits(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    save_model(make_pipeline("squash"), tmp_path / "m.safetensors")
+    (tmp_path / "hills").mkdir()
+    (tmp_path / "hills" / "0.png").write_bytes(encode_png(hills(0, size=(96, 64))))
+    given = (
+        "export",
+        "--format",
+        "openvino",
+        "--out",
+        tmp_path / "m.xml",
+        "--model",
+        tmp_path / "m.safetensors",
+    )
+    done = run(*given, "--calibrate", tmp_path / "hills")
+    assert done.returncode == 2
+    assert "--calibrate is for --int8" in done.stderr
+    done = run(*given, "--int8", "--calibrate", tmp_path / "hills")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "m.xml is written; in 8 bits, its maps follow PyTorch's with a correlation of" in done.stdout
+    told = json.loads(run("info", tmp_path / "m.xml", "--json").stdout)
+    assert told["file"]["metadata"]["precision"] == "int8"
+
+
 def test_export_says_what_is_wrong(run: Run, tmp_path: Path) -> None:  # noqa: F811
     done = run("export", "--format", "onnx", "--out", tmp_path / "m.onnx", "--model", tmp_path / "none")
     assert done.returncode == 2

@@ -66,9 +66,7 @@ def export_model(
         raise SmokescopeError("NNCF cannot bring our ONNX graphs to 8 bits: export with --format openvino")
     need("onnxruntime" if format == "onnx" else "openvino", *(["nncf"] if int8 else []))
     pipeline, notes = _read(model)
-    calibration = (
-        calibration_pictures(calibrate) if int8 else []
-    )  # first: if a folder is bad, that is said soon
+    calibration = calibration_pictures(calibrate) if int8 else []  # now: a bad folder is told of at once
     beside = _files(samples_to_onnx(pipeline, notes), format, samples_file(out)) if monte_carlo else {}
     onnx = to_onnx(pipeline, notes)
     files = _files(onnx, format, out) | beside

@@ -1,0 +1,116 @@
+"""Eight bits: quantised where it does no harm, and written only if the maps still follow PyTorch's."""
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import openvino
+import pytest
+import torch
+from tests.data.hills import hills
+from tests.export.conftest import Exported, make_once, make_pipeline, write_openvino
+
+import smokescope
+from smokescope.checkpoints.model import load_model, save_model
+from smokescope.data.pictures import encode_png
+from smokescope.errors import SmokescopeError
+from smokescope.export import files, trial
+from smokescope.export.calibration import calibration_pictures
+from smokescope.export.int8 import KEPT, quantise
+from smokescope.export.openvino import to_openvino
+from smokescope.models import SmokeBVM
+
+
+@pytest.fixture(scope="session")
+def int8(exported: Exported, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def make(folder: Path) -> None:
+        pictures = calibration_pictures([], 6)
+        onnx = exported.onnx.read_bytes()
+        write_openvino(to_openvino(onnx, partial(quantise, calibration=pictures)), folder / "m.xml")
+
+    return make_once(tmp_path_factory, "int8", make) / "m.xml"
+
+
+def test_its_maps_follow_pytorchs(int8: Path, exported: Exported) -> None:
+    theirs, ours = (smokescope.load(path, "cpu") for path in (int8, exported.safetensors))
+    pictures = [hills(seed, smoke=True, size=(150, 110)) for seed in range(3)]
+    for name in ("probability", "total", "aleatoric", "epistemic"):
+        a, b = (np.stack([getattr(each(p), name) for p in pictures]).ravel() for each in (theirs, ours))
+        assert np.corrcoef(a, b)[0, 1] > 0.95
+        assert np.abs(a - b).max() > 10 * trial.TOLERANCE  # it is another computation
+
+
+def test_it_is_smaller_and_says_what_it_is(int8: Path, exported: Exported) -> None:
+    small, large = (path.with_suffix(".bin").stat().st_size for path in (int8, exported.openvino))
+    assert small < 0.5 * large
+    told = [smokescope.load(path).engine for path in (int8, exported.openvino, exported.onnx)]
+    assert [each.card.metadata["precision"] for each in told] == ["int8", "float32", "float32"]  # type: ignore[attr-defined]
+
+
+def test_what_rounding_hurts_stays_as_it_is(int8: Path) -> None:
+    model = openvino.Core().read_model(int8)
+    weights = {
+        node.get_friendly_name(): _stored(node)
+        for node in model.get_ops()
+        if node.get_type_name() == "Convolution"
+    }
+    for pattern in KEPT:
+        kept = {name: type for name, type in weights.items() if re.fullmatch(pattern, name)}
+        assert kept, f"{pattern} names nothing: was a module renamed?"
+        assert set(kept.values()) == {"f32"}
+    rest = [type for name, type in weights.items() if not any(re.fullmatch(k, name) for k in KEPT)]
+    assert rest.count("i8") > 0.8 * len(rest)  # the gates of channel attention are NNCF's own exception
+
+
+def _stored(node: openvino.Node) -> str:
+    """The type that a convolution's weights have in the file."""
+    while node.get_type_name() != "Constant":
+        node = node.input_value(1 if node.get_type_name() == "Convolution" else 0).get_node()
+    return str(node.get_element_type().to_string())
+
+
+def test_calibration_pictures_are_the_same_every_time(tmp_path: Path) -> None:
+    for seed in range(2):
+        (tmp_path / f"{seed}.png").write_bytes(encode_png(hills(seed)))
+    for folders in ([], [tmp_path]):
+        first, again = (calibration_pictures(folders, 4) for _ in range(2))
+        assert all(map(np.array_equal, first, again))
+        assert not np.array_equal(first[1], calibration_pictures(folders, 4, seed=1)[1])
+    real = [hills(seed) for seed in range(2)]
+    assert any(np.array_equal(first[0], each) for each in real)  # as it is
+    assert not any(np.array_equal(each, other) for each in first[1:3] for other in real)  # rendered upon
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    save_model(make_pipeline("squash"), tmp_path / "m.safetensors")
+    return tmp_path / "m.safetensors"
+
+
+def test_the_trial_sees_other_maps(int8: Path, exported: Exported) -> None:
+    given = {path: path.read_bytes() for path in (int8, int8.with_suffix(".bin"))}
+    pictures = [hills(seed, smoke=True) for seed in range(2)]
+    pipeline = load_model(exported.safetensors)
+    assert trial.check_correlation(given, int8, pipeline, pictures) > 0.95
+    with torch.no_grad():
+        cast(SmokeBVM, pipeline.network).decoder.head.weight.neg_()
+    with pytest.raises(SmokescopeError, match=r"m\.xml was not written: in 8 bits its maps would follow"):
+        trial.check_correlation(given, int8, pipeline, pictures)
+
+
+def test_maps_that_do_not_follow_are_never_written(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "CORRELATION", 1.0)  # nobody passes
+    monkeypatch.setattr(files, "calibration_pictures", lambda *_, **__: [hills(0, smoke=True)])
+    with pytest.raises(SmokescopeError, match=r"m\.xml was not written: in 8 bits its maps would follow"):
+        files.export_model(model, "openvino", model.with_name("m.xml"), int8=True)
+    assert [path.name for path in model.parent.iterdir()] == ["m.safetensors"]
+
+
+def test_what_cannot_be_is_said_first(model: Path) -> None:
+    with pytest.raises(SmokescopeError, match="export with --format openvino"):
+        files.export_model(model, "onnx", model.with_name("m.onnx"), int8=True)
+    out, none = model.with_name("m.xml"), model.with_name("none")
+    with pytest.raises(SmokescopeError, match="none"):
+        files.export_model(model, "openvino", out, int8=True, calibrate=[none])
