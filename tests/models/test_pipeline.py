@@ -149,9 +149,8 @@ def test_a_unet_cannot_be_sampled() -> None:
         Pipeline(UNet(TINY), SMALL).sample(torch.rand(1, 3, 64, 64), 2)
 
 
-@pytest.mark.parametrize("settings", [SMALL, ASPECT])
-def test_exports_whole_for_any_batch_and_size(bvm: SmokeBVM, settings: InputSettings) -> None:
-    pipeline = Pipeline(bvm, settings, temperature=1.5).eval()
+def test_exports_whole_for_any_batch_and_size(bvm: SmokeBVM) -> None:  # tests/export do so with ASPECT
+    pipeline = Pipeline(bvm, SMALL, temperature=1.5).eval()
     auto = torch.export.Dim.AUTO
     example = torch.randint(256, (2, 3, 70, 90), dtype=torch.uint8)
     shapes = {"pictures": {0: auto, 2: auto, 3: auto}}
