@@ -1,5 +1,7 @@
 """The default model: one pass with all maps, against Monte Carlo sampling and a bare FCN."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -17,7 +19,11 @@ class FCN(nn.Module):
 
     def forward(self, pictures: Tensor) -> Tensor:
         """Logits [N, 1, H, W]."""
-        logits = self.head(self.encoder(pictures)[-1])
+        return self.read(self.encoder(pictures), pictures)
+
+    def read(self, features: Sequence[Tensor], pictures: Tensor) -> Tensor:
+        """Logits of pictures whose features these are."""
+        logits = self.head(features[-1])
         return functional.interpolate(logits, pictures.shape[-2:], mode="bilinear", align_corners=False)
 
 
