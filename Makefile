@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+USE := tests/benchmark tests/cli tests/export tests/inference tests/serve
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint type floors unit bench format clean
+.PHONY: demo test lint type floors unit unit-use unit-core bench format clean
 
 demo: $(VENV)/core.stamp
 	$(BIN)/smokescope transmission examples/img --out demo
@@ -22,8 +23,15 @@ type: $(VENV)/dev.stamp
 floors: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
+# Two halves in two processes side by side, each printed when it is done.
 unit: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest
+	@$(MAKE) --no-print-directory -j2 --output-sync=target unit-use unit-core
+
+unit-use:
+	$(BIN)/python -m pytest $(USE)
+
+unit-core:
+	$(BIN)/python -m pytest $(addprefix --ignore=,$(USE))
 
 # opencv-contrib is a peer to measure against and nothing more: it lies beside the environment, not in it.
 bench: $(VENV)/dev.stamp .bench/stamp
