@@ -8,7 +8,6 @@ nodes stay in float32 ('' is none), so that the list in `smokescope.export.int8`
 """
 
 import argparse
-import re
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -99,8 +98,8 @@ def main() -> None:
     parser.add_argument("--kept", action="append", default=[], help="names that stay in float32")
     parser.add_argument("--rounds", type=int, default=20)
     given = parser.parse_args()
-    pairs = pairs_of([*given.data, *given.negatives], given.folds, given.fold)
-    pairs = [pair for pair in pairs if re.fullmatch(given.match, pair.name)][:: given.every]
+    folders = [*given.data, *given.negatives]
+    pairs = pairs_of(folders, given.folds, given.fold, given.match)[:: given.every]
     with tempfile.TemporaryDirectory() as folder:
         files = export(given.model, Path(folder), given.calibrate, given.kept)
         engines = {name: load_engine(path, "cpu") for name, path in files.items()}

@@ -1,6 +1,7 @@
 """What verdicts are worth: smokes found, handed to a person or missed, and what is raised for nothing.
 
     python -m benchmarks.verdicts --model M --data smoke5k/train --negatives negatives --folds F --fold 1
+        [--match REAL]
 
 A smoke is found if a region called smoke touches its mask, grown by 1 % of the longer side as for an alarm;
 handed to a person if only an unsure one does. Settings are proposed from a sweep: those that miss least, and
@@ -9,6 +10,7 @@ then find most, while pictures without smoke raise no more than `--false-smoke` 
 
 import argparse
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +32,8 @@ from smokescope.metrics.alarm import dilate
 from smokescope.models import VerdictSettings
 
 UNSURE = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
-SMOKE = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-EPISTEMIC = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.7)
+SMOKE = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+EPISTEMIC = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.7)
 
 
 class Seen(NamedTuple):
@@ -59,8 +61,8 @@ class Counts(NamedTuple):
     false_unsure: float
 
 
-def pairs_of(data: Sequence[Path], folds: Path | None, fold: int) -> list[Pair]:
-    """All pictures of some folders, or those that a fold was not trained on."""
+def pairs_of(data: Sequence[Path], folds: Path | None, fold: int, match: str = ".*") -> list[Pair]:
+    """All pictures of some folders, or those that a fold was not trained on; only of names that match."""
     chosen = []
     known = read_folds(folds) if folds else None
     for each in list_sets(data):
@@ -69,7 +71,7 @@ def pairs_of(data: Sequence[Path], folds: Path | None, fold: int) -> list[Pair]:
             names = set(known.validation(fold, find_set(known.sets, each.folder)))
             pairs = [pair for pair in pairs if pair.name in names]
         chosen += pairs
-    return chosen
+    return [pair for pair in chosen if re.fullmatch(match, pair.name)]
 
 
 def look(segmenter: Segmenter, pairs: Sequence[Pair], lower: Sequence[float]) -> Iterator[Looked]:
@@ -135,6 +137,7 @@ def main() -> None:
     parser.add_argument("--negatives", type=Path, action="append", default=[])
     parser.add_argument("--folds", type=Path)
     parser.add_argument("--fold", type=int, default=1)
+    parser.add_argument("--match", default=".*", help="take only such names, a regular expression")
     parser.add_argument("--every", type=int, default=1, help="take each such picture only")
     parser.add_argument("--false-smoke", type=float, default=0.01)
     parser.add_argument("--false-unsure", type=float, default=0.05)
@@ -142,7 +145,7 @@ def main() -> None:
     given = parser.parse_args()
     segmenter = load(given.model, given.device)
     shipped = segmenter.pipeline.verdicts
-    pairs = pairs_of([*given.data, *given.negatives], given.folds, given.fold)[:: given.every]
+    pairs = pairs_of([*given.data, *given.negatives], given.folds, given.fold, given.match)[:: given.every]
     looked = list(look(segmenter, pairs, sorted({*UNSURE, shipped.unsure_above})))
     smoke = sum(picture.smoke for picture in looked)
     rows = [row("as shipped", shipped, looked)]

@@ -79,6 +79,13 @@ def test_consistency_is_eq_6_and_moves_only_the_estimates() -> None:
     assert torch.autograd.gradcheck(lambda a, b: consistency_loss(a, b, *fixed), (total, aleatoric))
 
 
+def test_consistency_may_weigh_the_epistemic_map() -> None:
+    maps = torch.rand(4, 2, 1, 5, 6, dtype=torch.float64)
+    total, aleatoric, sampled_total, sampled_aleatoric = maps
+    own = functional.mse_loss(total - aleatoric, sampled_total - sampled_aleatoric)
+    torch.testing.assert_close(ConsistencyLoss(7.0)(*maps), consistency_loss(*maps) + 7 * own)
+
+
 EXTREMES = list(itertools.product([-100.0, 0.0, 100.0], [0.0, 1.0], [0.0, LN2], [0.0, 1.0]))
 
 

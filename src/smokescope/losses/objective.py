@@ -29,6 +29,7 @@ class ObjectiveSettings:
         entropy: weight of the plain entropy loss, the ablation's third row.
         calibrated_entropy: lambda_2.
         temperature_scale: of the calibrated entropy's temperature.
+        epistemic: weight of the epistemic map in the uncertainty net's own loss; see `consistency_loss`.
         window: side of the transmission loss's window.
         sigma_p: its bandwidth of distance.
         sigma_t: its bandwidth of transmission.
@@ -41,6 +42,7 @@ class ObjectiveSettings:
     entropy: float = 0.0
     calibrated_entropy: float = 0.01
     temperature_scale: float = 1.0
+    epistemic: float = 0.0
     window: int = 5
     sigma_p: float = 3.0
     sigma_t: float = 0.1

@@ -49,10 +49,10 @@ class UncertaintyNet(nn.Module):
         )
         self.total = _Decoder(w)
         self.aleatoric = _Decoder(w)
-        if base == "entropy":  # no correction yet, and most of it aleatoric
+        if base == "entropy":  # no correction yet, and nearly all of it aleatoric
             nn.init.zeros_(self.total.head.weight)
             self.total.head.bias = nn.Parameter(torch.zeros(1))
-            self.aleatoric.head.bias = nn.Parameter(torch.full((1,), 2.0))
+            self.aleatoric.head.bias = nn.Parameter(torch.full((1,), 4.0))
 
     def forward(self, x: Tensor, probability: Tensor) -> tuple[Tensor, Tensor]:
         """Estimate total and aleatoric uncertainty, [N, 1, H, W] each, in nats.

@@ -60,7 +60,7 @@ def uncertainty_alone(
     model.requires_grad_(False).eval()
     model.uncertainty.requires_grad_(True).train()
     _freeze_batch_norm(model, settings)
-    module = UncertaintyStep(model, settings.samples, temperature)
+    module = UncertaintyStep(model, settings.samples, temperature, settings.objective.epistemic)
     return Stage(first, last, module, [uncertainty_optimiser(model, settings.optimiser)])
 
 

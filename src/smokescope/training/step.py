@@ -43,7 +43,9 @@ class GenerativeStep(nn.Module):
         total = torch.zeros_like(logits)
         consistency = total.sum()
         if self.samples:
-            total, consistency = follow_samples(self.model, pictures, keys, self.samples)
+            total, consistency = follow_samples(
+                self.model, pictures, keys, self.samples, epistemic=self.settings.epistemic
+            )
         terms = objective(
             logits,
             masks,
@@ -60,14 +62,17 @@ class GenerativeStep(nn.Module):
 class UncertaintyStep(nn.Module):
     """Eq. 6 alone, for a model that is not trained any more, at the temperature it is used at."""
 
-    def __init__(self, model: SmokeBVM, samples: int, temperature: float) -> None:
+    def __init__(self, model: SmokeBVM, samples: int, temperature: float, epistemic: float = 0.0) -> None:
         super().__init__()
-        self.model, self.samples, self.temperature = model, samples, temperature
+        self.model, self.samples = model, samples
+        self.temperature, self.epistemic = temperature, epistemic
 
     def forward(self, examples: Examples, kl_factor: float = 1.0) -> Losses:
         """Losses of a batch."""
         pictures, keys = examples.pictures, examples.keys
-        _, consistency = follow_samples(self.model, pictures, keys, self.samples, self.temperature)
+        _, consistency = follow_samples(
+            self.model, pictures, keys, self.samples, self.temperature, self.epistemic
+        )
         return {"loss": consistency, "consistency": consistency}
 
 
@@ -86,7 +91,12 @@ class PlainStep(nn.Module):
 
 
 def follow_samples(
-    model: SmokeBVM, pictures: Tensor, keys: Tensor, samples: int, temperature: float = 1.0
+    model: SmokeBVM,
+    pictures: Tensor,
+    keys: Tensor,
+    samples: int,
+    temperature: float = 1.0,
+    epistemic: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """The uncertainty net's total, and how far its maps are from those of sampling (Eq. 6).
 
@@ -97,4 +107,4 @@ def follow_samples(
         certain = model.decode(encoding, encoding.posterior.mean, None) / temperature
         sampled = decompose(logits / temperature for logits in model.sample_blocks(encoding, keys, samples))
     total, aleatoric = model.estimate_uncertainty(pictures, certain)
-    return total, consistency_loss(total, aleatoric, sampled.total, sampled.aleatoric)
+    return total, consistency_loss(total, aleatoric, sampled.total, sampled.aleatoric, epistemic)
