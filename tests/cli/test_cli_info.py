@@ -17,7 +17,7 @@ Run = Callable[..., CompletedProcess[str]]
 def test_versions_devices_and_what_is_embedded(run: Run) -> None:
     result = run("info")
     assert result.returncode == 0
-    for words in (__version__, torch.__version__, platform.python_version(), "cpu", "none in this version"):
+    for words in (__version__, torch.__version__, platform.python_version(), "cpu", "default.safetensors"):
         assert words in result.stdout
 
 
@@ -26,7 +26,7 @@ def test_json_says_the_same(run: Run) -> None:
     assert told["versions"]["smokescope"] == __version__
     assert told["versions"]["torch"] == torch.__version__
     assert "cpu" in told["devices"]
-    assert told["embedded"] == {"weights": "none in this version"}
+    assert told["embedded"]["metadata"]["architecture"] == "smoke-bvm"
 
 
 def test_a_weights_file_describes_itself(tmp_path: Path, run: Run) -> None:
