@@ -8,8 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 .PHONY: demo test lint type floors unit unit-use unit-core bench format clean
 
 demo: $(VENV)/core.stamp
-	$(BIN)/smokescope transmission examples/img --out demo
-	@echo "Open demo/ to see the transmission maps."
+	$(BIN)/smokescope predict examples/img --out demo
 
 test: lint type floors unit
 
