@@ -27,9 +27,7 @@ def consistency_loss(
     """
     maps = (total, aleatoric, sampled_total.detach(), sampled_aleatoric.detach())
     total, aleatoric, sampled_total, sampled_aleatoric = (at_least_float32(each) for each in maps)
-    loss = (
-        functional.mse_loss(total, sampled_total) + functional.mse_loss(aleatoric, sampled_aleatoric)
-    ) / 2
+    loss = (functional.mse_loss(total, sampled_total) + functional.mse_loss(aleatoric, sampled_aleatoric)) / 2
     if epistemic:
         loss = loss + epistemic * functional.mse_loss(total - aleatoric, sampled_total - sampled_aleatoric)
     return loss
