@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from smokescope.report.colours import EPISTEMIC
+from smokescope.report.colours import ALEATORIC
 from smokescope.report.overlay import draw_overlay
 from smokescope.serve.answers import Answer, RegionAnswer
 from smokescope.serve.limits import Limits
@@ -53,14 +53,14 @@ def test_raw_bytes_and_a_form_get_the_same_answer(kind: str) -> None:
 def test_a_map_is_grey_on_a_scale_that_never_moves(name: str) -> None:
     answer = post(png(level=51), query=f"?map={name}")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
-    top = 1 if name == "probability" else math.log(2)
-    expected = getattr(predict(pixels(png(level=51))), name) / top * 255
+    top = {"probability": 1, "epistemic": 0.1}.get(name, math.log(2))
+    expected = (getattr(predict(pixels(png(level=51))), name) / top * 255).clip(0, 255)
     np.testing.assert_array_equal(pixels(answer.content), np.rint(expected))
 
 
 def test_maps_come_coloured_shrunk_as_mask_and_as_overlay() -> None:
-    coloured = pixels(post(png(), query="?map=epistemic&coloured=1").content)
-    np.testing.assert_array_equal(coloured, EPISTEMIC.apply(predict(pixels(png())).epistemic / math.log(2)))
+    coloured = pixels(post(png(), query="?map=aleatoric&coloured=1").content)
+    np.testing.assert_array_equal(coloured, ALEATORIC.apply(predict(pixels(png())).aleatoric / math.log(2)))
     mask = pixels(post(png(), query="?map=mask").content)
     np.testing.assert_array_equal(mask, predict(pixels(png())).mask * 255)
     assert pixels(post(png(80, 40), query="?map=mask&side=20").content).shape == (10, 20)

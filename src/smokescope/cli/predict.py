@@ -57,8 +57,9 @@ def predict(
     """Find smoke in pictures and videos.
 
     For each NAME: NAME.probability.png, NAME.mask.png, NAME.total.png, NAME.aleatoric.png and
-    NAME.epistemic.png (8-bit grey; 255 is 1, or ln 2 nats of uncertainty), NAME.overlay.jpg and NAME.json. A
-    video gets NAME.mp4 and NAME.jsonl besides. report.html shows all of them. docs/predict.md says more.
+    NAME.epistemic.png (8-bit grey; 255 is 1, or ln 2 nats of uncertainty, or 0.1 and more of epistemic),
+    NAME.overlay.jpg and NAME.json. A video gets NAME.mp4 and NAME.jsonl besides. report.html shows all of
+    them. docs/predict.md says more.
     """
     from smokescope.data.files import prepare_folder, write_together
     from smokescope.data.inputs import VIDEO_SUFFIXES, collect_pictures

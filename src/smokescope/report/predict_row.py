@@ -135,7 +135,7 @@ def _regions(record: Record) -> str:
             percent(region.take("peak").read(float)),
             f"{100 * region.take('share').read(float):.2f} %",
             f"{region.take('total').read(float):.2f}",
-            f"{region.take('doubt').read(float):.2f}",
+            f"{region.take('doubt').read(float):.3f}",
         )
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(regions) - LISTED} more</p>" if len(regions) > LISTED else ""

@@ -33,7 +33,7 @@ class Quantity(NamedTuple):
     meaning: str
     colours: ColourMap
     top: float
-    """The most that it can be: what 255 stands for."""
+    """What 255 stands for, and all above it."""
 
 
 QUANTITIES = {
@@ -42,8 +42,8 @@ QUANTITIES = {
     "aleatoric": Quantity(
         "Aleatoric", "doubt that lies in the picture: thin smoke, soft borders, blur", ALEATORIC, LN2
     ),
-    "epistemic": Quantity(
-        "Epistemic", "doubt that lies in the model: it has not seen the like", EPISTEMIC, LN2
+    "epistemic": Quantity(  # seldom more: on the others' scale nobody would see it
+        "Epistemic", "and more: doubt that lies in the model, which has not seen the like", EPISTEMIC, 0.1
     ),
 }
 

@@ -51,7 +51,7 @@ class Milliseconds(BaseModel):
 
 
 class Maps(BaseModel):
-    """White stands for a probability of 1, and for ln 2 nats."""
+    """White stands for a probability of 1, for ln 2 nats, and for 0.1 nats and more of epistemic."""
 
     probability: Png
     total: Png

@@ -42,7 +42,8 @@ def all_pngs(prediction: Prediction, side: int | None) -> dict[str, bytes]:
 
 def _values(prediction: Prediction, name: str, side: int | None) -> NDArray[np.float32]:
     """A map in [0, 1], H x W, of the size asked for."""
-    values: NDArray[np.float32] = getattr(prediction, name) / np.float32(QUANTITIES[name].top)
+    quantity: NDArray[np.float32] = getattr(prediction, name)
+    values = np.clip(quantity / np.float32(QUANTITIES[name].top), 0, 1)
     return values if side is None else shrink(values, side)
 
 

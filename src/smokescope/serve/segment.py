@@ -52,7 +52,7 @@ class Wishes(BaseModel):
 
     map: Annotated[
         MapName | None,
-        Field(description="Answer with a PNG of this map. White is a probability of 1, or ln 2 nats."),
+        Field(description="Answer with a PNG. White is a probability of 1, ln 2 nats, or 0.1 of epistemic."),
     ] = None
     coloured: Annotated[bool, Field(description="That PNG in the quantity's colours, not grey.")] = False
     maps: Annotated[

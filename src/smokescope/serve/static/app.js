@@ -211,7 +211,7 @@ function listItem(region, index) {
     meter.append(make("i"));
     meter.firstChild.style.width = percent(Math.min(1, region[name] / colours.maps[name].top)).replace(" ", "");
     meter.style.setProperty("--dot", `#${colours.maps[name].ramp[165]}`);
-    item.append(make("b", "", region[name].toFixed(2)), meter);
+    item.append(make("b", "", region[name].toFixed(name === "epistemic" ? 3 : 2)), meter);
     numbers.append(item);
   }
   const share = make("span", "share small", percent(region.share));
@@ -219,13 +219,13 @@ function listItem(region, index) {
   button.append(number, make("b", "", WORDS[region.verdict][0]), share);
   if (region.verdict === "unsure" && verdicts) button.append(make("span", "why small", why(region)));
   button.append(numbers);
-  button.setAttribute("aria-label", `Region ${index + 1}: ${region.verdict}, ${percent(region.share)} of the picture, probability ${region.probability.toFixed(2)}, doubt in nats: total ${region.total.toFixed(2)}, aleatoric ${region.aleatoric.toFixed(2)}, epistemic ${region.epistemic.toFixed(2)}. Press to look closer.`);
+  button.setAttribute("aria-label", `Region ${index + 1}: ${region.verdict}, ${percent(region.share)} of the picture, probability ${region.probability.toFixed(2)}, doubt in nats: total ${region.total.toFixed(2)}, aleatoric ${region.aleatoric.toFixed(2)}, epistemic ${region.epistemic.toFixed(3)}. Press to look closer.`);
   return button;
 }
 
 /** Why a region is not called smoke. */
 function why(region) {
-  return region.peak > verdicts.smoke_above ? "unlike what the model has learned from" : "too faint to be called smoke";
+  return region.peak > verdicts.smoke_above ? "unlike what the model has learned from" : "too doubtful to be called smoke";
 }
 
 function draw(lines) {
