@@ -161,14 +161,19 @@ def test_layers_are_switched_and_faded_and_the_outline_goes(page: Page) -> None:
     assert outlined > 200
     page.uncheck("#outlined")
     assert ink(page, "#outline") == 0
-    for name, words in (("probability", "How likely"), ("epistemic", "lies in the model")):
+    layers = (
+        ("probability", "How likely", "1"),
+        ("total", "All doubt", "0.69"),
+        ("epistemic", "lies in the model", "0.1"),
+    )
+    for name, words, high in layers:
         page.check(f"[name=layer][value={name}]", force=True)
         assert words in page.inner_text("#meaning")
+        assert page.inner_text("#high") == high
         slide(page, "#fade", 0)
         assert ink(page, "#layer") == 0
         slide(page, "#fade", 1)
         assert ink(page, "#layer") == 160 * 120
-    assert page.inner_text("#high") == "0.69"
 
 
 def test_the_list_and_the_picture_point_at_each_other(page: Page) -> None:

@@ -10,7 +10,7 @@ const MEANINGS = {
   probability: "How likely each place is smoke.",
   total: "All doubt, in nats.",
   aleatoric: "Doubt that lies in the picture, in nats.",
-  epistemic: "Doubt that lies in the model, in nats.",
+  epistemic: "Doubt that lies in the model, in nats; more is shown alike.",
 };
 const WORDS = {
   smoke: ["Smoke", "Raise the alarm"],
@@ -272,7 +272,7 @@ function update() {
   get("fade-value").textContent = `${Math.round(100 * fade)} %`;
   get("threshold-value").textContent = threshold.toFixed(2);
   get("meaning").textContent = MEANINGS[layer];
-  get("high").textContent = layer === "mask" ? "smoke" : layer === "probability" ? "1" : "0.69";
+  get("high").textContent = layer === "mask" ? "smoke" : String(Number(colours.maps[layer].top.toFixed(2)));
   get("low").textContent = layer === "mask" ? "none" : "0";
   drawRamp(layer);
   view.set({ layer, fade, threshold, outlined: get("outlined").checked });
@@ -307,7 +307,7 @@ get("frame").addEventListener("pointermove", (event) => {
   const [scale, left, top] = view.transform();
   const [x, y] = [(event.clientX - frame.left) / frame.width, (event.clientY - frame.top) / frame.height];
   const values = view.at(left + x / scale, top + y / scale);
-  get("probe").textContent = `Here: ${Object.entries(values).map(([name, value]) => `${name} ${value.toFixed(2)}`).join(" · ")}`;
+  get("probe").textContent = `Here: ${Object.entries(values).map(([name, value]) => `${name} ${value.toFixed(name === "epistemic" ? 3 : 2)}`).join(" · ")}`;
 });
 get("frame").addEventListener("pointerleave", () => (get("probe").textContent = ""));
 
