@@ -20,6 +20,7 @@ import torch
 from PIL import Image
 
 from benchmarks.timing import table
+from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.build import build_model
 from smokescope.training.devices import launch
 from smokescope.training.feed import prepare
@@ -127,7 +128,7 @@ def main() -> None:
         given = read_settings(config, args.set)
         settings = replace(
             given,
-            objective=replace(given.objective, calibrated_entropy=0.01),
+            objective=replace(given.objective, calibrated_entropy=ObjectiveSettings.calibrated_entropy),
             batch=args.batch,
             size=tuple(args.size),
             precision="bf16-mixed",

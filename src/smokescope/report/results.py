@@ -35,6 +35,10 @@ class Quantity(NamedTuple):
     top: float
     """What 255 stands for, and all above it."""
 
+    def shares(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Values of such a map as shares of the top, in [0, 1]."""
+        return np.clip(values / np.float32(self.top), 0, 1)
+
 
 QUANTITIES = {
     "probability": Quantity("Probability", "of smoke, from 0 to 1", PROBABILITY, 1.0),
@@ -77,7 +81,9 @@ def encode_results(
         prediction: Of it.
         about: What the JSON says besides: the file, the model.
     """
-    files = {f".{name}.png": _grey(getattr(prediction, name) / kind.top) for name, kind in QUANTITIES.items()}
+    files = {
+        f".{name}.png": _grey(kind.shares(getattr(prediction, name))) for name, kind in QUANTITIES.items()
+    }
     return {
         **files,
         ".mask.png": _grey(prediction.mask.astype(np.float32)),
@@ -125,6 +131,6 @@ def read_map(file: PictureFile, out: Path, name: str) -> NDArray[np.uint8]:
 
 def _grey(values: NDArray[np.float32]) -> bytes:
     """Values in [0, 1] as a PNG. OpenCV's is several times as fast as Pillow's, at nearly the size."""
-    pixels = np.rint(values * 255).clip(0, 255).astype(np.uint8)
+    pixels = np.rint(values * 255).astype(np.uint8)
     _, data = cv2.imencode(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, 3])
     return data.tobytes()

@@ -42,10 +42,9 @@ def all_pngs(prediction: Prediction, side: int | None) -> dict[str, bytes]:
 
 def _values(prediction: Prediction, name: str, side: int | None) -> NDArray[np.float32]:
     """A map in [0, 1], H x W, of the size asked for."""
-    quantity: NDArray[np.float32] = getattr(prediction, name)
-    values = np.clip(quantity / np.float32(QUANTITIES[name].top), 0, 1)
+    values = QUANTITIES[name].shares(getattr(prediction, name))
     return values if side is None else shrink(values, side)
 
 
 def _grey(values: NDArray[np.float32]) -> bytes:
-    return encode_png(np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8))
+    return encode_png(np.rint(values * 255).astype(np.uint8))

@@ -3,6 +3,7 @@ import { View, readMaps } from "/view.js";
 const SIDE = 1600; // of the maps asked for: finer than most screens show, and quick to send
 const get = (id) => document.getElementById(id);
 const percent = (share) => (share === 0 ? "0 %" : share < 0.0001 ? "< 0.01 %" : `${(100 * share).toFixed(share < 0.01 ? 2 : 1)} %`);
+const figure = (name, value) => value.toFixed(name === "epistemic" ? 3 : 2); // which is the smallest of them
 const make = (tag, cls = "", text = "") => Object.assign(document.createElement(tag), { className: cls, textContent: text });
 
 const MEANINGS = {
@@ -211,7 +212,7 @@ function listItem(region, index) {
     meter.append(make("i"));
     meter.firstChild.style.width = percent(Math.min(1, region[name] / colours.maps[name].top)).replace(" ", "");
     meter.style.setProperty("--dot", `#${colours.maps[name].ramp[165]}`);
-    item.append(make("b", "", region[name].toFixed(name === "epistemic" ? 3 : 2)), meter);
+    item.append(make("b", "", figure(name, region[name])), meter);
     numbers.append(item);
   }
   const share = make("span", "share small", percent(region.share));
@@ -219,7 +220,8 @@ function listItem(region, index) {
   button.append(number, make("b", "", WORDS[region.verdict][0]), share);
   if (region.verdict === "unsure" && verdicts) button.append(make("span", "why small", why(region)));
   button.append(numbers);
-  button.setAttribute("aria-label", `Region ${index + 1}: ${region.verdict}, ${percent(region.share)} of the picture, probability ${region.probability.toFixed(2)}, doubt in nats: total ${region.total.toFixed(2)}, aleatoric ${region.aleatoric.toFixed(2)}, epistemic ${region.epistemic.toFixed(3)}. Press to look closer.`);
+  const of = (name) => figure(name, region[name]);
+  button.setAttribute("aria-label", `Region ${index + 1}: ${region.verdict}, ${percent(region.share)} of the picture, probability ${of("probability")}, doubt in nats: total ${of("total")}, aleatoric ${of("aleatoric")}, epistemic ${of("epistemic")}. Press to look closer.`);
   return button;
 }
 
@@ -307,7 +309,7 @@ get("frame").addEventListener("pointermove", (event) => {
   const [scale, left, top] = view.transform();
   const [x, y] = [(event.clientX - frame.left) / frame.width, (event.clientY - frame.top) / frame.height];
   const values = view.at(left + x / scale, top + y / scale);
-  get("probe").textContent = `Here: ${Object.entries(values).map(([name, value]) => `${name} ${value.toFixed(name === "epistemic" ? 3 : 2)}`).join(" · ")}`;
+  get("probe").textContent = `Here: ${Object.entries(values).map(([name, value]) => `${name} ${figure(name, value)}`).join(" · ")}`;
 });
 get("frame").addEventListener("pointerleave", () => (get("probe").textContent = ""));
 
