@@ -16,6 +16,7 @@ from smokescope.chance import DROPOUT, fold_in
 from smokescope.models.attention import RCAB
 from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.dropout import DropoutUnit, draw_mask, drop
+from smokescope.models.narrow import NarrowConv2d
 
 Injection = Literal["full", "light"]
 Fusion = Literal["fine", "coarse"]
@@ -97,7 +98,7 @@ class BayesianDecoder(nn.Module):
         fused = len(channels) if fusion == "fine" else len(channels) - 1
         self.context = DenseASPP(width * fused, bottleneck, growth)
         self.detail = None if fusion == "fine" else _Detail(self.context.outputs, width)
-        self.head = nn.Conv2d(width if self.detail else self.context.outputs, 1, 3, padding=1)
+        self.head = NarrowConv2d(width if self.detail else self.context.outputs, 1, 3, padding=1)
 
     def prepare(self, features: Sequence[Tensor]) -> list[Tensor]:
         """Reduce f1..f4 [N, C_k, h_k, w_k] to what all samples share, [N, width, h_k, w_k] each."""

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from smokescope.models.narrow import NarrowConv2d
+
 LOG_VARIANCE_BOUND = 10.0  # exp of it stays calm in half precision; 10 is a sigma of 148
 
 
@@ -53,7 +55,7 @@ def _halve(inputs: int, outputs: int) -> nn.Sequential:
     """One layer; padded so that a side of n becomes ceil(n / 2), even where n is 1."""
     return nn.Sequential(
         nn.ZeroPad2d((1, 2, 1, 2)),
-        nn.Conv2d(inputs, outputs, 4, stride=2, bias=False),
+        NarrowConv2d(inputs, outputs, 4, stride=2, bias=False),
         nn.BatchNorm2d(outputs),
         nn.LeakyReLU(0.2, inplace=True),
     )

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from smokescope.models.narrow import NarrowConv2d
 from smokescope.precision import at_least_float32
 from smokescope.uncertainty import LN2
 
@@ -95,7 +96,7 @@ class _Decoder(nn.Module):
         super().__init__()
         self.coarse = _layer((6 + 4) * w, 3 * w // 2, 1)
         self.middle = _layer(3 * w // 2 + 2 * w, w, 1)
-        self.head = nn.Conv2d(w, 1, 3, padding=1)
+        self.head = NarrowConv2d(w, 1, 3, padding=1)
 
     def forward(self, fine: Tensor, middle: Tensor, coarse: Tensor) -> Tensor:
         y = self.coarse(torch.cat((_resize_like(coarse, middle), middle), 1))
@@ -106,7 +107,7 @@ class _Decoder(nn.Module):
 
 def _layer(inputs: int, outputs: int, stride: int) -> nn.Sequential:
     return nn.Sequential(
-        nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False),
+        NarrowConv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False),
         nn.BatchNorm2d(outputs),
         nn.LeakyReLU(0.2, inplace=True),
     )
