@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from smokescope.chance import make_keys
 from smokescope.models.attention import RCAB, ChannelAttention
-from smokescope.models.decoder import BayesianDecoder, LatentReduction
+from smokescope.models.decoder import BayesianDecoder, Injection, LatentReduction
 from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.inference_net import LOG_VARIANCE_BOUND, InferenceNet, Posterior
 from smokescope.models.resnet import Encoder, ResNet
@@ -233,13 +233,26 @@ class TestStochasticDecoder(TestDecoder):
         assert len(patterns.unique(dim=0)) == 8  # four maps of two samples
 
 
+@pytest.mark.parametrize("kernel", [1, 3])
 @pytest.mark.parametrize("injection", ["full", "light"])
-def test_the_two_terms_of_the_latent_reduction_are_the_papers_concatenation(injection: str) -> None:
+def test_the_two_terms_of_the_latent_reduction_are_the_papers_concatenation(
+    injection: Injection, kernel: int
+) -> None:
     torch.manual_seed(0)
-    module = LatentReduction(12, 8, 6, "full" if injection == "full" else "light").double()
+    module = LatentReduction(12, 8, 6, injection, kernel).double()
     f4, z = torch.randn(3, 12, 5, 7).double(), torch.randn(3, 8).double()
     tiled = torch.cat((f4, z[:, :, None, None].expand(-1, -1, 5, 7)), 1)
     expected = module.inject(tiled)
     if module.reduce is not None:
         expected = module.reduce(expected)
     torch.testing.assert_close(module.features(f4) + module.latent(z, (5, 7)), expected)
+
+
+def test_features_may_be_reduced_pixel_by_pixel() -> None:
+    channels = (8, 12, 16, 20)
+    wide, narrow = (BayesianDecoder(channels, injection="light", reduction=k) for k in (3, 1))
+    features = [torch.rand(2, c, 24 // s, 32 // s) for c, s in zip(channels, (1, 2, 4, 8), strict=True)]
+    weights = [sum(p.numel() for p in each.reduce.parameters() if p.dim() == 4) for each in (wide, narrow)]
+    assert weights[0] == 9 * weights[1]
+    shared = narrow.eval().prepare(features)
+    assert narrow(shared, torch.zeros(2, 8), None).shape == (2, 1, 24, 32)

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import re
 from pathlib import Path
 
@@ -53,10 +54,21 @@ def test_a_row_says_what_was_found(tmp_path: Path) -> None:
     assert "90 %" in html
     assert "1.04 %" in html
     assert 'href="a.overlay.jpg"' in html
+    assert "total 0.027 · aleatoric 0.014 · epistemic 0.014 nats" in html
     verdict, html = row(tmp_path, "b", 20)
     assert verdict == "nothing"
     assert "<polygon" not in html
     assert "Nothing found" in html
+
+
+def test_small_means_are_not_called_zero(tmp_path: Path) -> None:
+    row(tmp_path, "a", 230)
+    path = tmp_path / "a.json"
+    record = json.loads(path.read_text())
+    record["mean"]["epistemic"] = 0.0004
+    path.write_text(json.dumps(record))
+    _, html = picture_row(read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640)
+    assert "epistemic under 0.001 nats" in html
 
 
 def test_large_pictures_are_shown_small(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ class SmokeBVM(nn.Module):
             bottleneck=s.aspp_bottleneck,
             growth=s.aspp_growth,
             fusion=s.fusion,
+            reduction=s.reduction,
         )
         self.uncertainty = UncertaintyNet(s.uncertainty_width, s.uncertainty_base)
 

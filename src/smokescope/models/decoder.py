@@ -20,6 +20,7 @@ from smokescope.models.narrow import NarrowConv2d
 
 Injection = Literal["full", "light"]
 Fusion = Literal["fine", "coarse"]
+Reduction = Literal[1, 3]
 
 
 class LatentReduction(nn.Module):
@@ -34,26 +35,29 @@ class LatentReduction(nn.Module):
         latent: dimensions of z.
         outputs: channels of the result.
         injection: "full" or "light".
+        kernel: of the convolutions, 3 or 1.
     """
 
-    def __init__(self, channels: int, latent: int, outputs: int, injection: Injection) -> None:
+    def __init__(
+        self, channels: int, latent: int, outputs: int, injection: Injection, kernel: int = 3
+    ) -> None:
         super().__init__()
-        self.channels = channels
+        self.channels, self.padding = channels, kernel // 2
         inner = channels if injection == "full" else outputs
-        self.inject = nn.Conv2d(channels + latent, inner, 3, padding=1)
-        self.reduce = nn.Conv2d(inner, outputs, 3, padding=1) if injection == "full" else None
+        self.inject = nn.Conv2d(channels + latent, inner, kernel, padding=self.padding)
+        self.reduce = nn.Conv2d(inner, outputs, kernel, padding=self.padding) if injection == "full" else None
 
     def features(self, f4: Tensor) -> Tensor:
         """The term of f4 [N, channels, h, w], with every bias: [N, outputs, h, w]."""
         weight = self.inject.weight[:, : self.channels]
-        x = functional.conv2d(f4, weight, self.inject.bias, padding=1)
+        x = functional.conv2d(f4, weight, self.inject.bias, padding=self.padding)
         return x if self.reduce is None else self.reduce(x)
 
     def latent(self, z: Tensor, size: Sequence[int]) -> Tensor:
         """The term of z [N, latent], without any bias: [N, outputs, h, w]."""
         tiled = z[:, :, None, None].expand(-1, -1, *size)
-        x = functional.conv2d(tiled, self.inject.weight[:, self.channels :], padding=1)
-        return x if self.reduce is None else functional.conv2d(x, self.reduce.weight, padding=1)
+        x = functional.conv2d(tiled, self.inject.weight[:, self.channels :], padding=self.padding)
+        return x if self.reduce is None else functional.conv2d(x, self.reduce.weight, padding=self.padding)
 
 
 class BayesianDecoder(nn.Module):
@@ -76,6 +80,7 @@ class BayesianDecoder(nn.Module):
         bottleneck: of DenseASPP.
         growth: of DenseASPP.
         fusion: "fine" (the paper's) or "coarse".
+        reduction: side of the kernels that reduce features, 3 (the paper's) or 1.
     """
 
     def __init__(
@@ -89,11 +94,14 @@ class BayesianDecoder(nn.Module):
         bottleneck: int = 64,
         growth: int = 32,
         fusion: Fusion = "fine",
+        reduction: Reduction = 3,
     ) -> None:
         super().__init__()
         self.dropout, self.dropout_unit = dropout, dropout_unit
-        self.reduce = nn.ModuleList(nn.Conv2d(c, width, 3, padding=1) for c in channels[:-1])
-        self.reduce_latent = LatentReduction(channels[-1], latent, width, injection)
+        self.reduce = nn.ModuleList(
+            nn.Conv2d(c, width, reduction, padding=reduction // 2) for c in channels[:-1]
+        )
+        self.reduce_latent = LatentReduction(channels[-1], latent, width, injection, reduction)
         self.attention = nn.ModuleList(RCAB(width) for _ in channels)
         fused = len(channels) if fusion == "fine" else len(channels) - 1
         self.context = DenseASPP(width * fused, bottleneck, growth)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from smokescope.models.decoder import Fusion, Injection
+from smokescope.models.decoder import Fusion, Injection, Reduction
 from smokescope.models.dropout import DropoutUnit
 from smokescope.models.resnet import Stride
 from smokescope.models.uncertainty_net import Base
@@ -33,6 +33,7 @@ class ModelSettings(PlainSettings):
         aspp_bottleneck: channels before each dilated convolution.
         aspp_growth: channels that each of them adds.
         fusion: at whose size features meet: "fine" f1's, the paper's; "coarse" f2's, a quarter of the cost.
+        reduction: side of the kernels that reduce the features: the paper's 3, or 1 at a ninth of the cost.
         uncertainty_width: channels of the uncertainty net's first convolution.
         uncertainty_base: what that net corrects: "nothing", or the "entropy" of the prediction.
         unet_width: channels of the U-Net's finest level; each level below has twice as many.
@@ -53,6 +54,7 @@ class ModelSettings(PlainSettings):
     aspp_bottleneck: int = 64
     aspp_growth: int = 32
     fusion: Fusion = "fine"
+    reduction: Reduction = 3
     uncertainty_width: int = 16
     uncertainty_base: Base = "nothing"
     unet_width: int = 32

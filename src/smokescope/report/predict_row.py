@@ -108,7 +108,7 @@ def _facts(record: Record) -> str:
     facts = {
         "Smoke": f"{100 * record.take('share').read(float):.2f} % of the picture",
         "Mean doubt": " · ".join(
-            f"{key} {mean.take(key).read(float):.3f}" for key in ("total", "aleatoric", "epistemic")
+            f"{key} {_nats(mean.take(key).read(float))}" for key in ("total", "aleatoric", "epistemic")
         )
         + " nats",
         "Size": f"{record.take('width').read(int)} × {record.take('height').read(int)}",
@@ -121,6 +121,11 @@ def _facts(record: Record) -> str:
             f"the one at {video.take('seconds').read(float):.1f}&nbsp;s is shown"
         )
     return f"<dl>{''.join(f'<dt>{key}</dt><dd>{value}</dd>' for key, value in facts.items())}</dl>"
+
+
+def _nats(value: float) -> str:
+    """Means over a picture are small, and 0 is none of them."""
+    return f"{value:.3f}" if value >= 0.0005 else "under 0.001"
 
 
 def _regions(record: Record) -> str:
