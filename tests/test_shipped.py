@@ -13,6 +13,7 @@ import smokescope
 from smokescope.checkpoints.embedded import embedded_weights
 from smokescope.checkpoints.files import summarise
 from smokescope.inference import Segmenter
+from smokescope.models import ModelSettings
 from smokescope.training.plain import to_plain
 from smokescope.training.settings import read_settings
 
@@ -42,7 +43,7 @@ def test_it_is_small_enough_for_a_package(file: Path) -> None:
 
 def test_the_default_configuration_is_what_it_was_trained_by(file: Path) -> None:
     notes, default = summarise(file).metadata, read_settings("default")
-    assert json.loads(notes["settings"]) == to_plain(default.model)
+    assert ModelSettings.from_dict(json.loads(notes["settings"])) == default.model
     assert json.loads(notes["input"]) == to_plain(default.input)
     assert json.loads(notes["data"]) == [to_plain(source) for source in default.data]
 
