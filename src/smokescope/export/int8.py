@@ -25,8 +25,7 @@ KEPT = (  # regular expressions for the names of nodes; benchmarks/RESULTS.md ha
     # 0.99; the blocks after it make no difference
     r"network\.encoder\.layer1\.0[./].*",
     # both ends of the uncertainty net, whose numbers are small differences: it shows what others took away
-    r"network\.uncertainty/.*",
-    r"network\.uncertainty\.(encoder\.0|total\.head|aleatoric\.head)[./].*",
+    r"network\.uncertainty(/|\.(encoder\.0|total\.head|aleatoric\.head)[./]).*",
 )
 """What stays in float32."""
 KEPT_TYPES = (
