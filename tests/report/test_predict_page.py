@@ -68,7 +68,7 @@ def test_small_means_are_not_called_zero(tmp_path: Path) -> None:
     record["mean"]["epistemic"] = 0.0004
     path.write_text(json.dumps(record))
     _, html = picture_row(read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640)
-    assert "epistemic under 0.001 nats" in html
+    assert "epistemic &lt; 0.001 nats" in html
 
 
 def test_large_pictures_are_shown_small(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def _facts(record: Record) -> str:
 
 def _nats(value: float) -> str:
     """Means over a picture are small, and 0 is none of them."""
-    return f"{value:.3f}" if value >= 0.0005 else "under 0.001"
+    return f"{value:.3f}" if value >= 0.0005 else "&lt; 0.001"
 
 
 def _regions(record: Record) -> str:
@@ -140,7 +140,7 @@ def _regions(record: Record) -> str:
             percent(region.take("peak").read(float)),
             f"{100 * region.take('share').read(float):.2f} %",
             f"{region.take('total').read(float):.2f}",
-            f"{region.take('doubt').read(float):.3f}",
+            _nats(region.take("doubt").read(float)),
         )
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(regions) - LISTED} more</p>" if len(regions) > LISTED else ""
