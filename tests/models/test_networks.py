@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from smokescope.chance import make_keys
 from smokescope.models.attention import RCAB, ChannelAttention
-from smokescope.models.decoder import BayesianDecoder, Injection, LatentReduction
+from smokescope.models.decoder import BayesianDecoder, Injection, LatentReduction, Reduction
 from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.inference_net import LOG_VARIANCE_BOUND, InferenceNet, Posterior
 from smokescope.models.resnet import Encoder, ResNet
@@ -236,7 +236,7 @@ class TestStochasticDecoder(TestDecoder):
 @pytest.mark.parametrize("kernel", [1, 3])
 @pytest.mark.parametrize("injection", ["full", "light"])
 def test_the_two_terms_of_the_latent_reduction_are_the_papers_concatenation(
-    injection: Injection, kernel: int
+    injection: Injection, kernel: Reduction
 ) -> None:
     torch.manual_seed(0)
     module = LatentReduction(12, 8, 6, injection, kernel).double()

@@ -39,25 +39,26 @@ class LatentReduction(nn.Module):
     """
 
     def __init__(
-        self, channels: int, latent: int, outputs: int, injection: Injection, kernel: int = 3
+        self, channels: int, latent: int, outputs: int, injection: Injection, kernel: Reduction = 3
     ) -> None:
         super().__init__()
-        self.channels, self.padding = channels, kernel // 2
+        self.channels = channels
         inner = channels if injection == "full" else outputs
-        self.inject = nn.Conv2d(channels + latent, inner, kernel, padding=self.padding)
-        self.reduce = nn.Conv2d(inner, outputs, kernel, padding=self.padding) if injection == "full" else None
+        self.inject = _reducing(channels + latent, inner, kernel)
+        self.reduce = _reducing(inner, outputs, kernel) if injection == "full" else None
 
     def features(self, f4: Tensor) -> Tensor:
         """The term of f4 [N, channels, h, w], with every bias: [N, outputs, h, w]."""
         weight = self.inject.weight[:, : self.channels]
-        x = functional.conv2d(f4, weight, self.inject.bias, padding=self.padding)
+        x = functional.conv2d(f4, weight, self.inject.bias, padding=self.inject.padding)
         return x if self.reduce is None else self.reduce(x)
 
     def latent(self, z: Tensor, size: Sequence[int]) -> Tensor:
         """The term of z [N, latent], without any bias: [N, outputs, h, w]."""
         tiled = z[:, :, None, None].expand(-1, -1, *size)
-        x = functional.conv2d(tiled, self.inject.weight[:, self.channels :], padding=self.padding)
-        return x if self.reduce is None else functional.conv2d(x, self.reduce.weight, padding=self.padding)
+        padding = self.inject.padding
+        x = functional.conv2d(tiled, self.inject.weight[:, self.channels :], padding=padding)
+        return x if self.reduce is None else functional.conv2d(x, self.reduce.weight, padding=padding)
 
 
 class BayesianDecoder(nn.Module):
@@ -98,9 +99,7 @@ class BayesianDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout, self.dropout_unit = dropout, dropout_unit
-        self.reduce = nn.ModuleList(
-            nn.Conv2d(c, width, reduction, padding=reduction // 2) for c in channels[:-1]
-        )
+        self.reduce = nn.ModuleList(_reducing(c, width, reduction) for c in channels[:-1])
         self.reduce_latent = LatentReduction(channels[-1], latent, width, injection, reduction)
         self.attention = nn.ModuleList(RCAB(width) for _ in channels)
         fused = len(channels) if fusion == "fine" else len(channels) - 1
@@ -167,6 +166,10 @@ class _Detail(nn.Module):
         """Join f1 [N, width, h_1, w_1] and context [N, inputs, h_2, w_2] to [N, width, h_1, w_1]."""
         joined: Tensor = self.join(torch.cat((fine, _resize(self.narrow(context), fine.shape[-2:])), 1))
         return joined
+
+
+def _reducing(inputs: int, outputs: int, kernel: Reduction) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2)
 
 
 def _resize(x: Tensor, size: Sequence[int]) -> Tensor:

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 from torch.nn import functional
 
-EIGHT = 8
+TOGETHER = 8  # channels that cuDNN's quick kernels take
 
 
 class NarrowConv2d(nn.Conv2d):
@@ -15,12 +15,12 @@ class NarrowConv2d(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolve [N, C, H, W]."""
-        narrow = self.in_channels % EIGHT or self.out_channels % EIGHT
+        narrow = self.in_channels % TOGETHER or self.out_channels % TOGETHER
         return self.widened(x) if narrow and x.is_cuda else super().forward(x)
 
     def widened(self, x: Tensor) -> Tensor:
         """As on a GPU, wherever x is."""
-        inputs, outputs = -self.in_channels % EIGHT, -self.out_channels % EIGHT
+        inputs, outputs = -self.in_channels % TOGETHER, -self.out_channels % TOGETHER
         weight = functional.pad(self.weight, (0, 0, 0, 0, 0, inputs, 0, outputs))
         bias = None if self.bias is None else functional.pad(self.bias, (0, outputs))
         x = functional.pad(x, (0, 0, 0, 0, 0, inputs))

@@ -5,7 +5,8 @@ const get = (id) => document.getElementById(id);
 const percent = (share) => (share === 0 ? "0 %" : share < 0.0001 ? "< 0.01 %" : `${(100 * share).toFixed(share < 0.01 ? 2 : 1)} %`);
 const figure = (name, value) => {
   const digits = name === "epistemic" ? 3 : 2; // which is the smallest of them
-  return value < 0.5 / 10 ** digits ? `< ${(1 / 10 ** digits).toFixed(digits)}` : value.toFixed(digits);
+  const least = 10 ** -digits;
+  return value < least / 2 ? `< ${least}` : value.toFixed(digits);
 };
 const make = (tag, cls = "", text = "") => Object.assign(document.createElement(tag), { className: cls, textContent: text });
 
