@@ -30,6 +30,13 @@ def test_cosine_schedule_with_warm_up() -> None:
     assert rise(0, 100, 0.0) == 1.0
 
 
+def test_constant_schedule_with_warm_up() -> None:
+    settings = OptimiserSettings(schedule="constant", warmup=0.1)
+    factors = [rate_factor(step, 100, 50, settings) for step in range(100)]
+    assert factors[:10] == pytest.approx([(step + 1) / 10 for step in range(10)])
+    assert factors[10:] == [1.0] * 90
+
+
 def test_average_follows_weights_and_statistics() -> None:
     norm = nn.BatchNorm1d(2)
     model = nn.Sequential(nn.Linear(2, 2), norm)
@@ -47,7 +54,7 @@ def test_average_follows_weights_and_statistics() -> None:
         history.append({k: v.clone() for k, v in model.state_dict().items()})
     expected = history[0]["0.weight"]
     for step, state in enumerate(history[1:]):
-        decay = min(0.75, (1 + step) / (10 + step))
+        decay = min(0.75, (1 + step) / (4 + step))
         expected = decay * expected + (1 - decay) * state["0.weight"]
     torch.testing.assert_close(average.tensors["0.weight"], expected)
     # far on, the average trails a steady climb by decay / (1 - decay) steps

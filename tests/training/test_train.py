@@ -64,6 +64,15 @@ def test_a_run_may_begin_with_a_model(tmp_path: Path) -> None:
         run_training(other, data, tmp_path / "third", model=first.model_file)
 
 
+def test_rates_stay_where_weights_are_averaged_and_fall_where_none_are(tmp_path: Path) -> None:
+    settings = small_settings(tmp_path, "optimiser.schedule=constant", "uncertainty_steps=20")
+    watcher = Watcher()
+    run_training(settings, make_data(tmp_path / "data"), tmp_path / "run", observer=watcher)
+    rates = {step.step: step.rate for step in watcher.steps}
+    assert rates[6] == settings.optimiser.learning_rate
+    assert 0 < rates[26] < 0.1 * settings.optimiser.uncertainty_learning_rate
+
+
 def test_the_average_is_shipped(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
     runs = [

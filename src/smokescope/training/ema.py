@@ -9,7 +9,8 @@ class Average:
 
     Args:
         model: Whose parameters and buffers to follow.
-        decay: Of the average; early on less, so that it does not start from random weights.
+        decay: Of the average; early on less, so that it does not start from random weights: weights then
+            count by the square of their step, those of the last third for more than two thirds.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
@@ -19,7 +20,7 @@ class Average:
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
         """Take in the weights after a step, counted from 0."""
-        decay = min(self.decay, (1 + step) / (10 + step))
+        decay = min(self.decay, (1 + step) / (4 + step))
         state = model.state_dict()
         names = [name for name, t in self.tensors.items() if t.is_floating_point()]
         mine, theirs = [self.tensors[n] for n in names], [state[n] for n in names]

@@ -17,7 +17,9 @@ def rate_factor(step: int, total: int, epoch: int, settings: OptimiserSettings) 
     factor = rise(step + 1, total, settings.warmup)
     if settings.schedule == "step":
         return factor * (settings.step_factor if epoch >= settings.step_epoch else 1.0)
-    return factor * (1 + math.cos(math.pi * step / total)) / 2
+    if settings.schedule == "cosine":
+        return factor * (1 + math.cos(math.pi * step / total)) / 2
+    return factor
 
 
 def rise(step: int, total: int, share: float) -> float:

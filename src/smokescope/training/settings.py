@@ -59,7 +59,8 @@ class OptimiserSettings:
         encoder_factor: By which the encoder's is multiplied.
         uncertainty_learning_rate: Of the uncertainty net.
         weight_decay: 0 makes AdamW Adam.
-        schedule: "step" multiplies by `step_factor` after epoch `step_epoch`; "cosine" falls to 0.
+        schedule: "step" multiplies by `step_factor` after epoch `step_epoch`; "cosine" falls to 0; "constant"
+            leaves it to the average of weights (`ema`) to come to rest.
         step_epoch: When.
         step_factor: By how much.
         warmup: Share of a stage over which the rates rise from 0.
@@ -70,7 +71,7 @@ class OptimiserSettings:
     encoder_factor: float = 1.0
     uncertainty_learning_rate: float = 1.5e-5
     weight_decay: float = 0.0
-    schedule: Literal["step", "cosine"] = "step"
+    schedule: Literal["step", "cosine", "constant"] = "step"
     step_epoch: int = 40
     step_factor: float = 0.8
     warmup: float = 0.0

@@ -4,7 +4,7 @@ First the whole objective; then, where the settings ask for it, the uncertainty 
 averaged model that is shipped.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 from torch.optim import Optimizer
@@ -13,7 +13,7 @@ from smokescope.models.build import SmokeModel
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.unet import UNet
 from smokescope.training.optimisers import model_optimiser, uncertainty_optimiser
-from smokescope.training.settings import TrainingSettings
+from smokescope.training.settings import OptimiserSettings, TrainingSettings
 from smokescope.training.step import GenerativeStep, PlainStep, UncertaintyStep
 
 
@@ -28,6 +28,8 @@ class Stage:
     module: nn.Module
     """Gives the losses."""
     optimisers: list[Optimizer]
+    rates: OptimiserSettings
+    """How their learning rates go."""
 
     def progress(self, step: int) -> tuple[int, int]:
         """How many of its steps are done, and of how many."""
@@ -50,7 +52,7 @@ def whole_objective(model: SmokeModel, settings: TrainingSettings, steps: int) -
             optimisers.append(uncertainty_optimiser(model, settings.optimiser))
     model.train()
     _freeze_batch_norm(model, settings)
-    return Stage(0, steps, module, optimisers)
+    return Stage(0, steps, module, optimisers, settings.optimiser)
 
 
 def uncertainty_alone(
@@ -61,7 +63,10 @@ def uncertainty_alone(
     model.uncertainty.requires_grad_(True).train()
     _freeze_batch_norm(model, settings)
     module = UncertaintyStep(model, settings.samples, temperature, settings.objective.epistemic)
-    return Stage(first, last, module, [uncertainty_optimiser(model, settings.optimiser)])
+    rates = settings.optimiser
+    if rates.schedule == "constant":  # nothing averages this net's weights: it must come to rest itself
+        rates = replace(rates, schedule="cosine")
+    return Stage(first, last, module, [uncertainty_optimiser(model, rates)], rates)
 
 
 def _freeze_batch_norm(model: SmokeModel, settings: TrainingSettings) -> None:

@@ -155,16 +155,15 @@ class Trainer:
             self.average.put_into(self.model)
 
     def _step(self, stage: Stage, step: int, examples: Examples) -> Losses:
-        s = self.settings
         done, length = stage.progress(step)
-        losses: Losses = stage.module(examples, rise(done + 1, length, s.kl_warmup))
+        losses: Losses = stage.module(examples, rise(done + 1, length, self.settings.kl_warmup))
         self.fabric.backward(losses["loss"])
         self._spoilt += ~losses["loss"].detach().isfinite()
-        factor = rate_factor(done, length, done // self.feed.steps, s.optimiser)
+        factor = rate_factor(done, length, done // self.feed.steps, stage.rates)
         for optimiser in stage.optimisers:
             set_rates(optimiser, factor)
             parameters = [p for group in optimiser.param_groups for p in group["params"]]
-            norm = nn.utils.clip_grad_norm_(parameters, s.optimiser.clip or math.inf)
+            norm = nn.utils.clip_grad_norm_(parameters, stage.rates.clip or math.inf)
             self._spoilt += ~norm.isfinite()
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
