@@ -9,7 +9,7 @@ from smokescope.checkpoints.quantise import dequantise, dequantise_weight, quant
 
 
 @settings(deadline=None)
-@given(st.integers(0, 2**31), st.sampled_from([(3, 4), (5, 2, 3, 3), (1, 1)]), st.floats(-20, 5))
+@given(st.integers(0, 2**31), st.sampled_from([(3, 4), (5, 2, 1, 1), (1, 1)]), st.floats(-20, 5))
 def test_no_value_is_off_by_more_than_half_a_step(seed: int, shape: tuple[int, ...], exponent: float) -> None:
     generator = torch.Generator().manual_seed(seed)
     weight = torch.randn(shape, generator=generator) * 10.0**exponent
@@ -20,6 +20,21 @@ def test_no_value_is_off_by_more_than_half_a_step(seed: int, shape: tuple[int, .
     off = (dequantise_weight(values, scale) - weight).abs().flatten(1).amax(1)
     assert (off <= scale * (0.5 + 1e-4)).all()
     torch.testing.assert_close(scale, weight.flatten(1).abs().amax(1) / 127)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**31), st.sampled_from([(5, 2, 3, 3), (4, 3, 7, 7)]))
+def test_a_kernels_sum_is_kept(seed: int, shape: tuple[int, ...]) -> None:
+    weight = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    values, scale = quantise_weight(weight)
+    assert values.abs().amax() == 127
+    off = dequantise_weight(values, scale) - weight
+    step = scale.view(-1, 1, 1, 1)
+    assert (off.abs() < (1 + 1e-4) * step).all()
+    sums = off.sum((2, 3)).abs()
+    assert (sums <= (0.5 + 1e-3) * step[..., 0, 0]).all()
+    nearest = (weight / scale.view(-1, 1, 1, 1)).round() * scale.view(-1, 1, 1, 1) - weight
+    assert sums.mean() < nearest.sum((2, 3)).abs().mean()
 
 
 def test_a_channel_of_zeros_stays_so() -> None:

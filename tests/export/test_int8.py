@@ -9,6 +9,7 @@ import numpy as np
 import openvino
 import pytest
 import torch
+from numpy.typing import NDArray
 from tests.data.hills import hills
 from tests.export.conftest import Exported, make_once, make_pipeline, write_openvino
 
@@ -21,6 +22,8 @@ from smokescope.export.calibration import calibration_pictures
 from smokescope.export.int8 import KEPT, quantise
 from smokescope.export.openvino import to_openvino
 from smokescope.models import SmokeBVM
+
+Floats = NDArray[np.float64]
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +72,36 @@ def _stored(node: openvino.Node) -> str:
     while node.get_type_name() != "Constant":
         node = node.input_value(1 if node.get_type_name() == "Convolution" else 0).get_node()
     return str(node.get_element_type().to_string())
+
+
+def test_an_even_patch_gives_what_it_gave(int8: Path, exported: Exported) -> None:
+    ours, theirs = (_kernels(path) for path in (int8, exported.openvino))
+    assert len(ours) == 3
+    for name, rounded in ours.items():
+        exact = theirs[name]
+        step = np.abs(exact).reshape(len(exact), -1).max(1)[:, None] / 127
+        assert np.abs(rounded - exact).max() > 0.1 * step.min()  # it is in 8 bits
+        assert (np.abs((rounded - exact).sum((2, 3))) <= 0.51 * step).all()
+
+
+def _kernels(path: Path) -> dict[str, Floats]:
+    """Weights of the encoder's 3x3 convolutions behind the first block, by name."""
+    return {
+        node.get_friendly_name(): _weights(node)
+        for node in openvino.Core().read_model(path).get_ops()
+        if node.get_type_name() == "Convolution"
+        and re.fullmatch(r"network\.encoder\.layer[2-4]\..*bn2/.*", node.get_friendly_name())
+    }
+
+
+def _weights(node: openvino.Node) -> Floats:
+    """A convolution's weights as numbers, whatever the file has them in."""
+    given = node.input_value(1).get_node()
+    if given.get_type_name() == "Constant":
+        return cast(Floats, given.data.astype(np.float64))
+    values, scale = given.input_value(0).get_node(), given.input_value(1).get_node()
+    assert (given.get_type_name(), values.get_type_name()) == ("Multiply", "Convert")
+    return cast(Floats, values.input_value(0).get_node().data.astype(np.float64) * scale.data)
 
 
 def test_calibration_pictures_are_the_same_every_time(tmp_path: Path) -> None:

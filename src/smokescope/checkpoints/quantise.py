@@ -1,8 +1,10 @@
 """Weights in a quarter of the room: whole numbers of 8 bits, with one scale for each output channel.
 
-A channel's largest magnitude becomes 127, so that w = scale * q to within scale / 2, and 0 stays 0. Only
-tensors of two dimensions or more are treated so: they are nearly all of a model's values, while batch norm's
-statistics and biases are few and would suffer.
+A channel's largest magnitude becomes 127, and 0 stays 0. Values are rounded to the nearest, w = scale * q to
+within scale / 2, but for some of a kernel's that go the other way, so that its sum is kept to within scale/2
+as well: what a kernel gives for an even patch is its sum, and thin smoke is nearly even. Only tensors of two
+dimensions or more are treated so: they are nearly all of a model's values, while batch norm's statistics and
+biases are few and would suffer.
 """
 
 from collections.abc import Mapping
@@ -25,7 +27,9 @@ def quantise_weight(weight: Tensor) -> tuple[Tensor, Tensor]:
         raise ValueError("infinite or undefined (NaN) values have no place among 8-bit ones")
     largest = weight.flatten(1).abs().amax(1)
     scale = torch.where(largest > 0, largest / LEVELS, 1.0)  # a channel of zeros needs no scale
-    return (weight / _along(scale, weight)).round().clamp(-LEVELS, LEVELS).to(torch.int8), scale
+    exact = weight / _along(scale, weight)
+    rounded = _keep_sums(exact) if weight.ndim > 2 else exact.round()
+    return rounded.to(torch.int8), scale
 
 
 def dequantise_weight(values: Tensor, scale: Tensor) -> Tensor:
@@ -61,6 +65,20 @@ def dequantise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         elif name.removesuffix(SCALE) not in eight:
             result[name] = tensor
     return result
+
+
+def _keep_sums(exact: Tensor) -> Tensor:
+    """Round kernels [out, in, ...], so that each one's sum is off by a half at most.
+
+    Those values are moved by one that had been rounded the furthest the wrong way.
+    """
+    taps = exact.flatten(2)
+    rounded = taps.round()
+    off = taps - rounded
+    short = off.sum(2, keepdim=True).round()
+    place = off.argsort(dim=2, descending=True, stable=True).argsort(2)  # 0: rounded down the furthest
+    up, down = place < short, place >= taps.shape[2] + short
+    return (rounded + up.float() - down.float()).view_as(exact)
 
 
 def _along(scale: Tensor, weight: Tensor) -> Tensor:
