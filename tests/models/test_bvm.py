@@ -217,7 +217,7 @@ def test_paper_to_the_letter_and_default_within_its_limit() -> None:
         paper, default = SmokeBVM(PAPER), SmokeBVM(DEFAULT)
     assert (PAPER.latent, PAPER.dropout, PAPER.decoder_width, PAPER.injection) == (8, 0.3, 32, "full")
     assert paper.decoder.reduce_latent.inject.weight.shape == (2048, 2048 + 8, 3, 3)
-    assert default.decoder.reduce_latent.inject.weight.shape == (32, 2048 + 8, 3, 3)
+    assert default.decoder.reduce_latent.inject.weight.shape == (32, 2048 + 8, 1, 1)
     assert sum(p.numel() for p in default.parameters()) <= 31_000_000
 
 

@@ -63,5 +63,7 @@ class ModelSettings(PlainSettings):
 
 
 PAPER = ModelSettings()
-DEFAULT = ModelSettings(injection="light", inference_width=16, fusion="coarse", uncertainty_base="entropy")
+DEFAULT = ModelSettings(
+    injection="light", inference_width=16, fusion="coarse", reduction=1, uncertainty_base="entropy"
+)
 UNET = ModelSettings(architecture="unet")

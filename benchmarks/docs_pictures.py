@@ -1,0 +1,93 @@
+"""Draw the pictures of README.md and docs/model-card.md: what the shipped model makes of the examples.
+
+    python -m benchmarks.docs_pictures
+
+Run it whenever the model changes.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from smokescope import load
+from smokescope.data.pictures import read_picture
+from smokescope.inference import Prediction
+from smokescope.report.colours import ALEATORIC, EPISTEMIC, TOTAL, ColourMap
+from smokescope.report.overlay import draw_overlay
+from smokescope.uncertainty import LN2
+
+Pixels = NDArray[np.uint8]
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES, IMAGES = ROOT / "examples", ROOT / "docs" / "images"
+WIDTH = 660  # of each panel
+SHOWN = "plant_puff"
+AROUND = 2.4, 1.4  # of a region's width and height, shown on each side of it
+BY_HAND = (60, 220, 60)
+
+
+def main() -> None:
+    segmenter = load(device="cpu")
+    rows = []
+    for path in sorted((EXAMPLES / "img").glob("*.jpg")):
+        picture, prediction = read_picture(path), segmenter(path)
+        by_hand = _by_hand(picture, EXAMPLES / "gt" / f"{path.stem}.png")
+        found = draw_overlay(picture, prediction)
+        rows.append(
+            [_panel(by_hand, f"{path.stem}: drawn by hand"), _panel(found, f"found: {prediction.verdict}")]
+        )
+        if path.stem == SHOWN:
+            _write("example.jpg", _uncertainties(picture, prediction, found))
+    _write("examples-found.jpg", rows)
+
+
+def _by_hand(picture: Pixels, mask: Path) -> Pixels:
+    drawn = np.asarray(Image.open(mask).convert("L")) > 127
+    outlines, _ = cv2.findContours(drawn.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    width = max(1, round(max(picture.shape) / 500))
+    return np.asarray(cv2.drawContours(picture.copy(), outlines, -1, BY_HAND, width, cv2.LINE_AA), np.uint8)
+
+
+def _uncertainties(picture: Pixels, prediction: Prediction, found: Pixels) -> list[list[Pixels]]:
+    """What was found, and the three uncertainties around it, each to its own scale."""
+    x0, y0, x1, y1 = prediction.regions[0].box
+    dx, dy = round(AROUND[0] * (x1 - x0)), round(AROUND[1] * (y1 - y0))
+    cut = np.s_[max(0, y0 - dy) : y1 + dy, max(0, x0 - dx) : x1 + dx]
+    dark = cv2.cvtColor(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB) * 0.4
+    panels = [_panel(found[cut], "smoke, outlined with its probability")]
+    maps: Sequence[tuple[NDArray[np.float32], ColourMap, str]] = (
+        (prediction.total, TOTAL, "total uncertainty"),
+        (prediction.aleatoric, ALEATORIC, "aleatoric: in the picture"),
+        (prediction.epistemic, EPISTEMIC, "epistemic: in the model"),
+    )
+    for values, colours, name in maps:
+        top = float(values[cut].max())
+        level = (values / top).clip(0, 1)
+        # the darker the map, the more is seen of the picture below
+        shown = dark * (1 - level[..., None]) + colours.apply(level) * level[..., None] ** 0.5
+        title = f"{name} (brightest: {top / LN2:.0%} of the most there can be)"
+        panels.append(_panel(np.clip(shown, 0, 255).astype(np.uint8)[cut], title))
+    return [panels[:2], panels[2:]]
+
+
+def _panel(pixels: Pixels, title: str) -> Pixels:
+    height = round(pixels.shape[0] * WIDTH / pixels.shape[1])
+    sheet = Image.fromarray(pixels).resize((WIDTH, height), Image.Resampling.LANCZOS)
+    draw, font = ImageDraw.Draw(sheet, "RGBA"), ImageFont.load_default(20)
+    _, _, right, bottom = font.getbbox(title)
+    draw.rectangle((0, height - bottom - 14, right + 20, height), fill=(0, 0, 0, 190))
+    draw.text((10, height - bottom - 9), title, (255, 255, 255), font)
+    return np.array(sheet)
+
+
+def _write(name: str, rows: Sequence[Sequence[Pixels]]) -> None:
+    sheet = np.vstack([np.hstack(list(row)) for row in rows])
+    Image.fromarray(sheet).save(IMAGES / name, quality=88)
+
+
+if __name__ == "__main__":
+    main()
