@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from smokescope import load
+from smokescope.data.masks import read_mask
 from smokescope.data.pictures import read_picture
 from smokescope.inference import Prediction
 from smokescope.report.colours import ALEATORIC, EPISTEMIC, TOTAL, ColourMap
@@ -34,7 +35,8 @@ def main() -> None:
     segmenter = load(device="cpu")
     rows = []
     for path in sorted((EXAMPLES / "img").glob("*.jpg")):
-        picture, prediction = read_picture(path), segmenter(path)
+        picture = read_picture(path)
+        prediction = segmenter(picture)
         by_hand = _by_hand(picture, EXAMPLES / "gt" / f"{path.stem}.png")
         found = draw_overlay(picture, prediction)
         rows.append(
@@ -46,7 +48,7 @@ def main() -> None:
 
 
 def _by_hand(picture: Pixels, mask: Path) -> Pixels:
-    drawn = np.asarray(Image.open(mask).convert("L")) > 127
+    drawn = read_mask(mask) > 0.5
     outlines, _ = cv2.findContours(drawn.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     width = max(1, round(max(picture.shape) / 500))
     return np.asarray(cv2.drawContours(picture.copy(), outlines, -1, BY_HAND, width, cv2.LINE_AA), np.uint8)

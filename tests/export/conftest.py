@@ -39,7 +39,7 @@ def make_pipeline(fit: str = "aspect") -> Pipeline:
         ):
             torch.nn.init.normal_(head.weight, std=0.3)
         # and not nearly all doubt is the picture's
-        network.uncertainty.aleatoric.head.bias = torch.nn.Parameter(torch.full((1,), 2.0))
+        network.uncertainty.aleatoric.head.bias = torch.nn.Parameter(torch.full((1,), 1.5))
     settings = InputSettings.from_dict({"height": 64, "width": 96, "fit": fit})
     return Pipeline(network, settings, 0.7, 0.45, VerdictSettings(unsure_above=0.2)).eval()
 
