@@ -17,8 +17,11 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from benchmarks.model import FCN
@@ -27,11 +30,14 @@ from smokescope.benchmark.measure import PAUSE
 from smokescope.benchmark.picture import landscape
 from smokescope.checkpoints.model import save_model
 from smokescope.export.files import SUFFIXES, Format, export_model
-from smokescope.export.int8 import quantise
+from smokescope.export.onnx import quietly
 from smokescope.inference.engines.exported import threads
 from smokescope.inference.engines.openvino_graph import SETTINGS
 from smokescope.inference.segmenter import load_engine
 from smokescope.models import DEFAULT, InputSettings, Pipeline, ResNet, SmokeBVM
+
+if TYPE_CHECKING:
+    from openvino import Model
 
 HEIGHT, WIDTH = 480, 640
 MOST = 1.35  # times the FCN's time that ours may take, in every engine
@@ -102,13 +108,22 @@ def in_openvino(network: FCN, path: Path, int8: bool) -> dict[str, Work]:
 
     given = torch.rand(1, 3, HEIGHT, WIDTH).numpy()
 
-    def inferring(model: "openvino.Model") -> Work:
+    def inferring(model: "Model") -> Work:
         request = openvino.Core().compile_model(model, "CPU", OPENVINO).create_infer_request()
         return lambda: request.infer([given])
 
     graph = openvino.Core().read_model(traced(network.eval(), path))
-    eight = {INT8: inferring(quantise(graph, [landscape(HEIGHT, WIDTH)], kept=()))} if int8 else {}
+    eight = {INT8: inferring(eight_bits(graph, given))} if int8 else {}
     return {"OpenVINO": inferring(graph), **eight}
+
+
+def eight_bits(graph: "Model", pixels: NDArray[np.float32]) -> "Model":
+    """All of a graph in 8 bits, as NNCF has it by itself."""
+    import nncf
+
+    with quietly():
+        quantised: Model = nncf.quantize(graph, nncf.Dataset([pixels]), subset_size=1)
+    return quantised
 
 
 def compared(own: float, other: float | None) -> tuple[str, str]:

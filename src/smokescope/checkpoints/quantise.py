@@ -16,8 +16,12 @@ SCALE = ".scale"  # behind a weight's name: the name of its scales
 LEVELS = 127  # symmetric: -128 is not used
 
 
-def quantise_weight(weight: Tensor) -> tuple[Tensor, Tensor]:
+def quantise_weight(weight: Tensor, levels: int = LEVELS) -> tuple[Tensor, Tensor]:
     """Quantise a weight [out, ...]: int8 of the same shape, and float32 scales [out].
+
+    Args:
+        weight: In floating point.
+        levels: What a channel's largest magnitude becomes.
 
     Raises:
         ValueError: A value is infinite or undefined.
@@ -26,7 +30,7 @@ def quantise_weight(weight: Tensor) -> tuple[Tensor, Tensor]:
     if not weight.isfinite().all():
         raise ValueError("infinite or undefined (NaN) values have no place among 8-bit ones")
     largest = weight.flatten(1).abs().amax(1)
-    scale = torch.where(largest > 0, largest / LEVELS, 1.0)  # a channel of zeros needs no scale
+    scale = torch.where(largest > 0, largest / levels, 1.0)  # a channel of zeros needs no scale
     exact = weight / _along(scale, weight)
     rounded = _keep_sums(exact) if weight.ndim > 2 else exact.round()
     return rounded.to(torch.int8), scale
