@@ -124,7 +124,7 @@ def _set_kernels(convolution: Node, kernels: NDArray[np.float32]) -> None:
 
 
 def _bias(convolution: Node) -> NDArray[np.float32]:
-    node = _reader(convolution.output(0), "Add").input_value(1).get_node()
+    node = _biased(convolution).input_value(1).get_node()
     while node.get_type_name() != "Constant":  # it is brought into shape in between
         node = node.input_value(0).get_node()
     bias: NDArray[np.float32] = node.data.ravel()
@@ -135,20 +135,30 @@ def _set_bias(convolution: Node, bias: NDArray[np.float32]) -> None:
     from openvino import opset13 as ops
 
     constant = ops.constant(bias.reshape(1, -1, 1, 1))
-    _reader(convolution.output(0), "Add").input(1).replace_source_output(constant.output(0))
+    _biased(convolution).input(1).replace_source_output(constant.output(0))
 
 
-def _reader(output: Output, type: str) -> Node:
-    """The one reader of a type."""
-    (found,) = (r.get_node() for r in output.get_target_inputs() if r.get_node().get_type_name() == type)
-    return found
+def _biased(convolution: Node) -> Node:
+    """A convolution's sum with its bias, which is made where there is none: untrained networks have zeros."""
+    from openvino import opset13 as ops
+
+    readers = list(convolution.output(0).get_target_inputs())
+    for reader in readers:
+        if reader.get_node().get_type_name() == "Add":
+            return reader.get_node()
+    zeros = np.zeros((1, len(_kernels(convolution)), 1, 1), np.float32)
+    add = ops.add(convolution, ops.constant(zeros))
+    for reader in readers:
+        reader.replace_source_output(add.output(0))
+    return add
 
 
 def _activated(convolution: Node) -> Output:
     """What convolutions read of another one: behind bias, ReLU and, of the first one, the pooling."""
-    output = _reader(_reader(convolution.output(0), "Add").output(0), "Relu").output(0)
-    readers = [each.get_node() for each in output.get_target_inputs()]
-    return readers[0].output(0) if readers[0].get_type_name() == "MaxPool" else output
+    (relu,) = _biased(convolution).output(0).get_target_inputs()
+    output = relu.get_node().output(0)
+    reader = next(iter(output.get_target_inputs())).get_node()
+    return reader.output(0) if reader.get_type_name() == "MaxPool" else output
 
 
 def _reach(model: Model, output: Output, pictures: Sequence[Pixels], outliers: float) -> NDArray[np.float32]:
