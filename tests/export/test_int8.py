@@ -20,7 +20,7 @@ from smokescope.errors import SmokescopeError
 from smokescope.export import files, trial
 from smokescope.export.calibration import calibration_pictures
 from smokescope.export.int8 import KEPT, quantise
-from smokescope.export.int8_graph import FIRST
+from smokescope.export.int8_graph import FIRST, _find
 from smokescope.export.openvino import to_openvino
 from smokescope.models import SmokeBVM
 
@@ -86,19 +86,10 @@ def test_an_even_patch_gives_what_it_gave(int8: Path, exported: Exported) -> Non
 
 
 def test_a_picture_is_read_as_it_is(int8: Path) -> None:
-    reading = _first(int8).input_value(0).get_node()
+    reading = _find(openvino.Core().read_model(int8), FIRST).input_value(0).get_node()
     low, high = (float(reading.input_value(number).get_node().data) for number in (1, 2))
     assert (reading.get_type_name(), reading.get_attributes()["levels"]) == ("FakeQuantize", 256)
     assert np.allclose(np.linspace(low, high, 256), (np.arange(256) - 128) / 255, atol=1e-6)
-
-
-def _first(path: Path) -> openvino.Node:
-    (first,) = (node for node in openvino.Core().read_model(path).get_ops() if _is_first(node))
-    return first
-
-
-def _is_first(node: openvino.Node) -> bool:
-    return node.get_type_name() == "Convolution" and bool(re.fullmatch(FIRST, node.get_friendly_name()))
 
 
 def _kernels(path: Path) -> dict[str, Floats]:

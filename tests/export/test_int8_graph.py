@@ -59,7 +59,7 @@ def test_channels_that_share_a_range_come_closer(exported: Exported) -> None:
 def _spread(model: openvino.Model, name: str) -> float:
     """How many times as far the widest channel reaches as the narrowest."""
     given = int8_graph._activated(int8_graph._find(model, name))
-    reach = int8_graph._reach(model, given, PICTURES, 1e-4)
+    (reach,) = int8_graph._reach(model, [given], PICTURES, 1e-4)
     return float(reach.max() / np.maximum(reach, int8_graph.LEAST * reach.max()).min())
 
 

@@ -43,7 +43,7 @@ def read_levels(model: Model) -> None:
     subtract = divide.input_value(0).get_node()
     mean, deviation = (node.input_value(1).get_node().data for node in (subtract, divide))
     grey = np.float32(GREY) - mean
-    kernels = first.input_value(1).get_node().data / deviation
+    kernels = _kernels(first) / deviation
     _set_kernels(first, kernels)
     _set_bias(first, _bias(first) + (kernels * grey).sum((1, 2, 3)))
     asked = first.get_attributes()
@@ -77,10 +77,10 @@ def even_out(model: Model, calibration: Sequence[Pixels], outliers: float) -> No
         calibration: Pictures.
         outliers: Share of a channel's values that may lie beyond what it is said to reach.
     """
-    for name in UNEVEN:
-        convolution = _find(model, name)
-        given = _activated(convolution)
-        reach = _reach(model, given, calibration, outliers)
+    convolutions = [_find(model, name) for name in UNEVEN]
+    outputs = [_activated(each) for each in convolutions]
+    reaches = _reach(model, outputs, calibration, outliers)
+    for convolution, given, reach in zip(convolutions, outputs, reaches, strict=True):
         scale = np.maximum(reach, LEAST * reach.max()) ** np.float32(-0.5)
         scale /= np.median(scale)
         _set_kernels(convolution, _kernels(convolution) * scale.reshape(-1, 1, 1, 1))
@@ -161,16 +161,19 @@ def _activated(convolution: Node) -> Output:
     return reader.output(0) if reader.get_type_name() == "MaxPool" else output
 
 
-def _reach(model: Model, output: Output, pictures: Sequence[Pixels], outliers: float) -> NDArray[np.float32]:
-    """What each channel of an output inside a model reaches, but for a few values of each picture."""
+def _reach(
+    model: Model, outputs: Sequence[Output], pictures: Sequence[Pixels], outliers: float
+) -> list[NDArray[np.float32]]:
+    """What each channel of outputs inside a model reaches, but for a few values of each picture."""
     import openvino
 
-    part = openvino.Model([output], model.get_parameters())
+    part = openvino.Model(list(outputs), model.get_parameters())
     compiled = openvino.Core().compile_model(part, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    given = (compiled([as_batch(picture)])[0][0] for picture in pictures)
-    each = [np.quantile(values.reshape(len(values), -1), 1 - outliers, axis=1) for values in given]
-    reach: NDArray[np.float32] = np.max(each, axis=0).astype(np.float32)
-    return reach
+    reached: list[list[NDArray[np.float32]]] = [[] for _ in outputs]
+    for picture in pictures:
+        for channels, values in zip(reached, compiled([as_batch(picture)]).values(), strict=True):
+            channels.append(np.quantile(values[0].reshape(values.shape[1], -1), 1 - outliers, axis=1))
+    return [np.max(channels, axis=0).astype(np.float32) for channels in reached]
 
 
 def as_batch(picture: Pixels) -> Pixels:
