@@ -100,7 +100,7 @@ def run_training(
     observer: Observer | None = None,
     validate: bool = False,
     encoder: Path | None = None,
-    model: Path | None = None,
+    models: Sequence[Path] = (),
 ) -> RunFolder:
     """Train in this process; with `validate`, on the very pictures that were trained on."""
     run = RunFolder(out)
@@ -108,8 +108,9 @@ def run_training(
     if validate:
         loaded = replace(loaded, validation=loaded.training)
     fabric = launch(torch.device("cpu"), settings.precision)
-    first = {name: str(path) for name, path in (("encoder", encoder), ("model", model)) if path}
-    inputs = Inputs(data=str(data), **first)  # type: ignore[arg-type]
+    inputs = Inputs(
+        data=str(data), encoder=str(encoder) if encoder else None, models=tuple(str(path) for path in models)
+    )
     train(settings, loaded, run, fabric, observer or Observers(), inputs, resume=resume)
     return run
 

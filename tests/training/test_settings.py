@@ -77,7 +77,7 @@ def test_overrides_and_bases(tmp_path: Path) -> None:
     [
         ("optimiser.momentum=1", "there is no setting optimiser.momentum: optimiser may hold learning_rate"),
         ("epochs=many", "epochs must be a whole number, not 'many'"),
-        ("epochs=0", "epochs must be at least 1"),
+        ("epochs=-1", "epochs must be at least 0"),
         ("epochs=true", "epochs must be a whole number"),
         ("size=[1, 2, 3]", "size must have 2 values, not 3"),
         ("precision=fp8", "precision must be 32-true or bf16-mixed"),

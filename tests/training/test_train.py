@@ -51,17 +51,38 @@ def test_the_peer_trains_in_the_same_engine(tmp_path: Path) -> None:
 
 
 def test_a_run_may_begin_with_a_model(tmp_path: Path) -> None:
-    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path, "ema=0", "uncertainty_steps=0")
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
     first = run_training(settings, data, tmp_path / "first")
-    still = small_settings(
-        tmp_path, "ema=0", "uncertainty_steps=0", "freeze_batch_norm=all", "optimiser.learning_rate=0",
-        "optimiser.uncertainty_learning_rate=0",
-    )  # fmt: skip
-    second = run_training(still, data, tmp_path / "second", model=first.model_file)
+    still = small_settings(tmp_path, "epochs=0", "uncertainty_steps=0")
+    second = run_training(still, data, tmp_path / "second", models=[first.model_file])
     torch.testing.assert_close(weights(second), weights(first), rtol=0, atol=0)
     other = small_settings(tmp_path, "model.latent=3")
     with pytest.raises(SmokescopeError, match="another network than the configuration's"):
-        run_training(other, data, tmp_path / "third", model=first.model_file)
+        run_training(other, data, tmp_path / "third", models=[first.model_file])
+
+
+def test_a_run_may_begin_with_the_mean_of_models_and_fit_the_uncertainty_net_alone(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    models = [
+        run_training(small_settings(tmp_path, f"epochs={n}"), data, tmp_path / f"run{n}") for n in (1, 2)
+    ]
+    settings = small_settings(tmp_path, "epochs=0", "uncertainty_steps=20")
+    watcher = Watcher()
+    run = run_training(
+        settings, data, tmp_path / "mean", models=[each.model_file for each in models], observer=watcher
+    )
+    mine, (one, two) = weights(run), (weights(each) for each in models)
+    for name, tensor in mine.items():
+        if tensor.is_floating_point() and not name.startswith("uncertainty."):
+            torch.testing.assert_close(tensor, (one[name] + two[name]) / 2)
+    assert any((mine[n] != (one[n] + two[n]) / 2).any() for n in mine if n.startswith("uncertainty."))
+    assert watcher.steps[-1].step == 20
+    assert {name for step in watcher.steps for name in step.losses} == {"loss", "consistency"}
+
+
+def test_what_is_not_trained_must_be_given(tmp_path: Path) -> None:
+    with pytest.raises(SmokescopeError, match="name its model by --model"):
+        run_training(small_settings(tmp_path, "epochs=0"), make_data(tmp_path / "data"), tmp_path / "run")
 
 
 def test_rates_stay_where_weights_are_averaged_and_fall_where_none_are(tmp_path: Path) -> None:

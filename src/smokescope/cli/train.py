@@ -37,8 +37,13 @@ def train(
     encoder: Annotated[
         Path | None, typer.Option("--encoder", metavar="F", help="Weights for the encoder to begin with.")
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", metavar="F", help="A model to begin with, instead of --encoder.")
+    models: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--model",
+            metavar="F",
+            help="A model to begin with, instead of --encoder; given again, the mean of their weights.",
+        ),
     ] = None,
     folds: Annotated[
         Path | None, typer.Option("--folds", metavar="F", help="Of `data scenes`: one fold is kept apart.")
@@ -68,12 +73,12 @@ def train(
 
     run = RunFolder(out)
     if resume:
-        if data or config or override or encoder or model or folds:
+        if data or config or override or encoder or models or folds:
             raise SmokescopeError(
                 "--resume goes on with the run's own settings: it takes --out and --device only"
             )
         settings, inputs = run.settings(), run.inputs()
-    elif encoder and model:
+    elif encoder and models:
         raise SmokescopeError("--encoder and --model each give the first weights: choose one")
     elif data is None:
         raise SmokescopeError("--data DIR is missing: the folder that the configuration's sources are below")
@@ -85,7 +90,7 @@ def train(
             folds=str(folds.resolve()) if folds else None,
             fold=fold,
             encoder=str(encoder.resolve()) if encoder else None,
-            model=str(model.resolve()) if model else None,
+            models=tuple(str(model.resolve()) for model in models or []),
             skip_bad=skip_bad,
         )
     fabric = launch(choose_device(device), settings.precision)

@@ -1,4 +1,6 @@
-"""An exponential moving average of a model's weights and batch norm statistics: calmer than the last step."""
+"""Averages of weights and batch norm statistics: of a run, calmer than its last step, or of several runs."""
+
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -37,3 +39,12 @@ class Average:
         """Go on from a saved average."""
         for name, tensor in self.tensors.items():
             tensor.copy_(tensors[name])
+
+
+def mean_state(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of the states of models that began with the same weights; counters are the first one's."""
+    first = states[0]
+    return {
+        name: torch.stack([state[name] for state in states]).mean(0) if t.is_floating_point() else t
+        for name, t in first.items()
+    }

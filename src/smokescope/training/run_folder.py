@@ -22,7 +22,7 @@ class Inputs:
         folds: A folds file of `smokescope data scenes`.
         fold: Which of its folds is kept for validation.
         encoder: Weights for the encoder to begin with.
-        model: A whole model to begin with instead.
+        models: Whole models to begin with instead, with the mean of their weights.
         skip_bad: Go on without files that cannot be used.
     """
 
@@ -30,7 +30,7 @@ class Inputs:
     folds: str | None = None
     fold: int = 1
     encoder: str | None = None
-    model: str | None = None
+    models: tuple[str, ...] = ()
     skip_bad: bool = False
 
 

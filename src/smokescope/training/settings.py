@@ -89,7 +89,7 @@ class TrainingSettings:
         objective: What is minimised.
         augment: What happens to pictures first.
         optimiser: How it is minimised.
-        epochs: Passes over the mix.
+        epochs: Passes over the mix; 0 leaves a trained model as it is, but for `uncertainty_steps`.
         batch: Pictures a step, over all devices together.
         size: Height and width of training pictures.
         side: Longest side at which pictures are kept in memory.
@@ -133,10 +133,10 @@ class TrainingSettings:
     save_every: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "side", "validate_every", "save_every"):
+        for name in ("batch", "side", "validate_every", "save_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("samples", "seed", "uncertainty_steps", "ema"):
+        for name in ("epochs", "samples", "seed", "uncertainty_steps", "ema"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
         if self.ema >= 1:

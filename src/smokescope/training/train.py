@@ -17,6 +17,7 @@ from smokescope.models.build import SmokeModel, build_model
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
 from smokescope.models.resnet import ResNet
+from smokescope.training.ema import mean_state
 from smokescope.training.latent import LatentFigures, measure_latent
 from smokescope.training.observers import Observer
 from smokescope.training.run_folder import Inputs, RunFolder
@@ -54,6 +55,8 @@ def train(
     model = build_model(settings.model)
     if not (resume and run.states.steps()):  # a run that was stopped before its first state has no weights
         _load_first_weights(model, inputs)
+    if not settings.epochs and not inputs.models:
+        raise SmokescopeError("with epochs: 0 only an uncertainty net is fitted: name its model by --model")
     trainer = Trainer(settings, model, data, run, fabric, observer)
     if fabric.is_global_zero and not resume:  # now that nothing of it was refused
         run.begin(settings, inputs)
@@ -91,15 +94,20 @@ def _load_first_weights(model: SmokeModel, inputs: Inputs) -> None:
     Raises:
         SmokescopeError: There are no such weights, or they are of another network.
     """
-    if inputs.model is not None:
-        given = load_model(Path(inputs.model)).network
-        if given.settings != model.settings:
-            raise SmokescopeError(
-                f"{inputs.model} is another network than the configuration's: make them the same under model:"
-            )
-        model.load_state_dict(given.state_dict())
+    if inputs.models:
+        model.load_state_dict(mean_state([_read_like(model, Path(path)) for path in inputs.models]))
     elif inputs.encoder is not None and isinstance(model.encoder, ResNet):
         load_encoder(model.encoder, Path(inputs.encoder))
+
+
+def _read_like(model: SmokeModel, path: Path) -> dict[str, Tensor]:
+    """The weights in a file, if they are of the same network as a model's."""
+    given = load_model(path).network
+    if given.settings != model.settings:
+        raise SmokescopeError(
+            f"{path} is another network than the configuration's: make them the same under model:"
+        )
+    return given.state_dict()
 
 
 def _plain(bins: Bins) -> dict[str, list[float | None]]:

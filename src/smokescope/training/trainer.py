@@ -167,7 +167,7 @@ class Trainer:
             self._spoilt += ~norm.isfinite()
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
-        if self.average is not None and stage.first == 0:
+        if self.average is not None and step < self.turn:
             self.average.update(self.model, step)
         return losses
 
