@@ -115,6 +115,20 @@ def test_a_run_that_was_stopped_before_its_first_state_keeps_its_encoder(tmp_pat
     assert any((weights(without)[name] != tensor).any() for name, tensor in weights(whole).items())
 
 
+def test_a_run_that_fits_the_uncertainty_net_alone_resumes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("smokescope.training.trainer.LOG_EVERY", 1)
+    data = make_data(tmp_path / "data")
+    first = [run_training(small_settings(tmp_path), data, tmp_path / "first").model_file]
+    settings = small_settings(tmp_path, "epochs=0", "uncertainty_steps=5")
+    whole = run_training(settings, data, tmp_path / "whole", models=first)
+    with pytest.raises(SmokescopeError, match="stopped after 2 of 5 steps"):
+        run_training(settings, data, tmp_path / "parts", models=first, observer=StopAt(1))
+    parts = run_training(settings, data, tmp_path / "parts", models=first, resume=True)
+    torch.testing.assert_close(weights(parts), weights(whole), rtol=0, atol=0)
+
+
 def test_two_states_are_kept(tmp_path: Path) -> None:
     data, settings = make_data(tmp_path / "data"), small_settings(tmp_path, "epochs=4")
     run = run_training(settings, data, tmp_path / "run")

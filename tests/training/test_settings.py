@@ -77,6 +77,7 @@ def test_overrides_and_bases(tmp_path: Path) -> None:
     [
         ("optimiser.momentum=1", "there is no setting optimiser.momentum: optimiser may hold learning_rate"),
         ("epochs=many", "epochs must be a whole number, not 'many'"),
+        ("temperature=0", "temperature must be above 0"),
         ("epochs=-1", "epochs must be at least 0"),
         ("epochs=true", "epochs must be a whole number"),
         ("size=[1, 2, 3]", "size must have 2 values, not 3"),

@@ -43,6 +43,19 @@ def test_a_run_learns_and_says_what_it_is(tmp_path: Path) -> None:
     assert str(data) not in run.model_file.read_bytes()[:20_000].decode(errors="replace")
 
 
+def test_a_temperature_that_is_given_is_not_fitted(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    found = [
+        load_model(run_training(settings, data, tmp_path / name, validate=True).model_file).temperature
+        for name, settings in {
+            "fitted": small_settings(tmp_path),
+            "given": small_settings(tmp_path, "temperature=1.4"),
+        }.items()
+    ]
+    assert found[0] not in (1.0, 1.4)
+    assert found[1] == 1.4
+
+
 def test_the_peer_trains_in_the_same_engine(tmp_path: Path) -> None:
     settings = small_settings(tmp_path, "model.architecture=unet", "model.unet_width=4")
     run = run_training(settings, make_data(tmp_path / "data"), tmp_path / "run", validate=True)

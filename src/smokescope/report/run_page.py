@@ -31,7 +31,7 @@ _HONEST = (
 )
 _VALIDATION = (
     "On pictures kept apart from training. The last point of a finished run is the model that is shipped, "
-    "its temperature fitted to these same pictures."
+    "its temperature fitted to these same pictures, if the settings give none."
 )
 _CHANCE = (
     "Epistemic uncertainty is how far predictions differ when z and dropout are drawn anew. A latent_share "

@@ -95,7 +95,7 @@ class TrainingSettings:
         side: Longest side at which pictures are kept in memory.
         samples: B, predictions of the decoder that make the uncertainty net's targets.
         uncertainty_steps: Steps at the end that fit the uncertainty net alone, to the averaged model.
-        temperature: Of the model, where no pictures are kept from training to fit it on.
+        temperature: Of the model; none: fitted on the pictures kept from training, 1 where there are none.
         kl_warmup: Share of the first stage over which the weight of the KL divergence rises from 0.
         ema: Decay of the average of weights that is validated and shipped; 0 takes the last weights.
         freeze_batch_norm: Whose statistics stay: those that the encoder's weights came with, or all.
@@ -120,7 +120,7 @@ class TrainingSettings:
     side: int = 640
     samples: int = 8
     uncertainty_steps: int = 0
-    temperature: float = 1.0
+    temperature: float | None = None
     kl_warmup: float = 0.0
     ema: float = 0.0
     freeze_batch_norm: Literal["none", "encoder", "all"] = "none"
@@ -139,6 +139,8 @@ class TrainingSettings:
         for name in ("epochs", "samples", "seed", "uncertainty_steps", "ema"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        if self.temperature is not None and self.temperature <= 0:
+            raise ValueError(f"temperature must be above 0, not {self.temperature}")
         if self.ema >= 1:
             raise ValueError(f"ema is a decay below 1, not {self.ema}")
         if not self.data:

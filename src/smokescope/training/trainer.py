@@ -71,7 +71,7 @@ class Trainer:
         if settings.compile and fabric.device.type == "cuda":
             for part in self.model.children():
                 part.compile(dynamic=False)
-        self.temperature = settings.temperature
+        self.temperature = settings.temperature or 1.0
         self._spoilt = torch.zeros((), device=fabric.device)  # losses and gradients that were not finite
 
     def fit(self, resume: bool = False) -> None:
@@ -143,8 +143,8 @@ class Trainer:
         return stage
 
     def _fit_temperature(self) -> float:
-        """Fit the temperature where there are pictures to fit it on; the last stage needs it."""
-        if self.data.validation:
+        """Fit the temperature if none is given and there are pictures to fit it on; the last stage needs it."""
+        if self.settings.temperature is None and self.data.validation:
             self.temperature = 1.0
             found = validate(self.pipeline(), self.data.validation, self.fabric)
             self.temperature = fit_temperature(found.logits)
