@@ -143,7 +143,7 @@ class Trainer:
         return stage
 
     def _fit_temperature(self) -> float:
-        """Fit the temperature if none is given and there are pictures to fit it on; the last stage needs it."""
+        """Fit the temperature, unless it is given or there are no pictures; the last stage needs it."""
         if self.settings.temperature is None and self.data.validation:
             self.temperature = 1.0
             found = validate(self.pipeline(), self.data.validation, self.fabric)
