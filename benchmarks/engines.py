@@ -30,6 +30,7 @@ from smokescope.benchmark.measure import PAUSE
 from smokescope.benchmark.picture import landscape
 from smokescope.checkpoints.model import save_model
 from smokescope.export.files import SUFFIXES, Format, export_model
+from smokescope.export.int8 import need_nncf
 from smokescope.export.onnx import quietly
 from smokescope.inference.engines.exported import threads
 from smokescope.inference.engines.openvino_graph import SETTINGS
@@ -119,6 +120,7 @@ def in_openvino(network: FCN, path: Path, int8: bool) -> dict[str, Work]:
 
 def eight_bits(graph: "Model", pixels: NDArray[np.float32]) -> "Model":
     """All of a graph in 8 bits, as NNCF has it by itself."""
+    need_nncf()
     import nncf
 
     with quietly():

@@ -18,6 +18,7 @@ from smokescope.export.int8_graph import UNEVEN, as_batch, even_out, read_levels
 from smokescope.export.onnx import to_onnx
 from smokescope.export.openvino import to_openvino
 from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.openvino_graph import SETTINGS
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, UNet
 
 PICTURES = [hills(seed, smoke=True, size=(110, 150)) for seed in range(3)]
@@ -64,7 +65,7 @@ def _spread(model: openvino.Model, name: str) -> float:
 
 
 def _maps(model: openvino.Model, pictures: Sequence[Pixels]) -> list[NDArray[np.float32]]:
-    compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    compiled = openvino.Core().compile_model(model, "CPU", SETTINGS)
     return [each.copy() for picture in pictures for each in compiled([as_batch(picture)]).values()]
 
 

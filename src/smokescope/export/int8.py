@@ -32,6 +32,16 @@ OUTLIERS = 1e-4
 steps coarse for all."""
 
 
+def need_nncf() -> None:
+    """Make sure that NNCF is there, and that it does not report its use to its makers; before it is imported.
+
+    Raises:
+        SmokescopeError: It is not installed.
+    """
+    need("nncf")
+    os.environ.setdefault("NNCF_CI", "1")
+
+
 def quantise(model: Model, calibration: Sequence[Pixels], kept: Sequence[str] = KEPT) -> Model:
     """Quantise a model; the one given is left as it is.
 
@@ -43,8 +53,7 @@ def quantise(model: Model, calibration: Sequence[Pixels], kept: Sequence[str] = 
     Raises:
         SmokescopeError: NNCF is not installed.
     """
-    need("nncf")
-    os.environ.setdefault("NNCF_CI", "1")  # it would otherwise report its use to its makers
+    need_nncf()
     import nncf
     from nncf.quantization.range_estimator import (
         AggregatorType,

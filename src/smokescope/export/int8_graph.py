@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from smokescope.checkpoints.quantise import LEVELS, dequantise_weight, quantise_weight
 from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.openvino_graph import SETTINGS
 
 if TYPE_CHECKING:
     from openvino import Model, Node, Output
@@ -168,7 +169,7 @@ def _reach(
     import openvino
 
     part = openvino.Model(list(outputs), model.get_parameters())
-    compiled = openvino.Core().compile_model(part, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    compiled = openvino.Core().compile_model(part, "CPU", SETTINGS)
     reached: list[list[NDArray[np.float32]]] = [[] for _ in outputs]
     for picture in pictures:
         for channels, values in zip(reached, compiled([as_batch(picture)]).values(), strict=True):

@@ -51,12 +51,12 @@ def train(
     Returns:
         What validation found at the end; None where no pictures were kept for it.
     """
+    if not settings.epochs and not inputs.models:
+        raise SmokescopeError("with epochs: 0 only an uncertainty net is fitted: name its model by --model")
     torch.manual_seed(settings.seed)  # of the first weights; all later chance is keyed
     model = build_model(settings.model)
     if not (resume and run.states.steps()):  # a run that was stopped before its first state has no weights
         _load_first_weights(model, inputs)
-    if not settings.epochs and not inputs.models:
-        raise SmokescopeError("with epochs: 0 only an uncertainty net is fitted: name its model by --model")
     trainer = Trainer(settings, model, data, run, fabric, observer)
     if fabric.is_global_zero and not resume:  # now that nothing of it was refused
         run.begin(settings, inputs)
