@@ -41,7 +41,9 @@ class Found:
     """Simple, normal and difficult pictures, two each."""
 
 
-def arguments(description: str | None, config: str | None, seeds: int | None = None) -> argparse.Namespace:
+def arguments(
+    description: str | None, config: str | None, seeds: int | None = None, *, file: bool = False
+) -> argparse.Namespace:
     """The options that experiments take."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help="the folder that the configuration's sources are below")
@@ -49,6 +51,8 @@ def arguments(description: str | None, config: str | None, seeds: int | None = N
     parser.add_argument("--folds", type=Path, required=True)
     parser.add_argument("--fold", type=int, default=1)
     parser.add_argument("--encoder", type=Path)
+    if file:
+        parser.add_argument("--file", type=Path, required=True, help="of the variants")
     if config is not None:
         parser.add_argument("--config", default=config)
     if seeds is not None:

@@ -52,6 +52,15 @@ def test_the_ablations_rows_are_settings() -> None:
     torch.testing.assert_close(with_entropy, plain + 0.01 * entropy_loss(logits))
 
 
+def test_edges_are_a_setting() -> None:
+    logits, mask, mean, log_variance, transmission, total = batch(height=40)
+    mask[:, :, 20:] = 0
+    given = logits, mask, mean, log_variance, transmission, total
+    banded = objective(*given, ObjectiveSettings(edges="band"))
+    torch.testing.assert_close(banded.structure, structure_loss(logits, mask, "band"))
+    assert banded.structure != objective(*given, ObjectiveSettings()).structure
+
+
 def test_passes_gradcheck() -> None:
     logits, mask, mean, log_variance, transmission, total = batch(1, 5, 6)
     inputs = tuple(x.requires_grad_() for x in (logits, mean, log_variance))

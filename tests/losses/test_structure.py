@@ -56,6 +56,36 @@ def test_edges_weigh_more_than_what_lies_inside_and_far_off() -> None:
     assert weight[5, 5] == pytest.approx(1)
 
 
+def test_a_band_weighs_the_same_on_both_sides_of_an_edge() -> None:
+    """Written out pixel by pixel: 6 wherever a window of 31 sees smoke and its absence, else 1."""
+    _, mask = batch(1, 1, 45, 38, seed=1)
+    mask[..., :20, :] = 0
+    mask[..., 20:, 10:] = 1
+    y = mask[0, 0].numpy()
+    expected = np.empty_like(y)
+    for i, j in np.ndindex(*y.shape):
+        seen = y[max(0, i - 15) : i + 16, max(0, j - 15) : j + 16]
+        expected[i, j] = 1 + 5 * (seen.max() - seen.min())
+    np.testing.assert_array_equal(edge_weight(mask, "band")[0, 0], expected)
+    assert {1.0, 6.0} == set(expected.flat)
+
+
+def test_small_smoke_weighs_no_more_than_what_lies_beside_it_in_a_band_alone() -> None:
+    mask = torch.zeros(1, 1, 100, 100)
+    mask[..., 48:52, 48:52] = 1
+    surround, band = (edge_weight(mask, edges)[0, 0] for edges in ("surround", "band"))
+    assert surround[50, 50] > 5 * surround[50, 56]
+    assert band[50, 50] == band[50, 56] == 6
+
+
+def test_module_and_function_share_their_edges() -> None:
+    logits, mask = batch(2, 1, 40, 40, seed=5)
+    mask[..., 20:, :] = 0
+    banded = structure_loss(logits, mask, "band")
+    assert StructureLoss("band")(logits, mask) == banded
+    assert banded != structure_loss(logits, mask)
+
+
 def test_each_picture_counts_the_same() -> None:
     """A mean over the batch's pixels would let the picture with more smoke drown the other."""
     logits, mask = batch(2, 1, 20, 20, seed=2)

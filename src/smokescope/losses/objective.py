@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from smokescope.losses.entropy import calibrated_entropy_loss, entropy_loss
 from smokescope.losses.kl import kl_loss
+from smokescope.losses.structure import Edges
 from smokescope.losses.supervision import supervision_loss
 from smokescope.losses.transmission import transmission_loss
 from smokescope.precision import at_least_float32
@@ -23,6 +24,7 @@ class ObjectiveSettings:
     """Weights and settings of the objective; the defaults are the paper's.
 
     Attributes:
+        edges: where the structure loss weighs more; see `edge_weight`.
         kl: weight of the KL divergence.
         free_nats: of it, in each dimension of z, that cost nothing.
         transmission: lambda_1.
@@ -36,6 +38,7 @@ class ObjectiveSettings:
         shrink: by which its maps are averaged first.
     """
 
+    edges: Edges = "surround"
     kl: float = 1.0
     free_nats: float = 0.0
     transmission: float = 0.3
@@ -82,7 +85,7 @@ def objective(
     """
     logits, s = at_least_float32(logits), settings
     nothing = torch.zeros((), dtype=logits.dtype, device=logits.device)
-    structure = supervision_loss(logits, mask)
+    structure = supervision_loss(logits, mask, s.edges)
     kl = kl_loss(mean, log_variance, s.free_nats) if s.kl else nothing
     coherence = (
         transmission_loss(logits.sigmoid(), transmission, s.window, s.sigma_p, s.sigma_t, s.shrink)

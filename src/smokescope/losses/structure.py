@@ -4,6 +4,8 @@ Wei, Wang and Huang, "F3Net: Fusion, Feedback and Focus for Salient Object Detec
 for the expected negative log-likelihood in Eq. 2.
 """
 
+from typing import Literal
+
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -12,12 +14,19 @@ from smokescope.precision import at_least_float32
 WINDOW = 31
 EMPHASIS = 5.0
 
+Edges = Literal["surround", "band"]
+"""Where smoke begins and ends, weigh what differs from its surround, or a band along it on both sides."""
 
-def edge_weight(mask: Tensor) -> Tensor:
-    """Weight w = 1 + 5 * |avgpool31(y) - y| [N, 1, H, W]: up to 6 where y differs from its surround.
 
-    Beyond the border there is no smoke, as in F3Net; so a mask that touches the border weighs more there.
+def edge_weight(mask: Tensor, edges: Edges = "surround") -> Tensor:
+    """Weight w [N, 1, H, W], from 1 far from any edge to 6.
+
+    "surround" is F3Net's, 1 + 5 * |avgpool31(y) - y|: small smoke weighs up to 6 itself, and what lies beside
+    it little more than 1. Beyond the border of the picture there is no smoke, as in F3Net; so a mask that
+    touches it weighs more there. "band" is 1 + 5 * (maxpool31(y) - minpool31(y)): both sides weigh 6.
     """
+    if edges == "band":
+        return 1 + EMPHASIS * (_highest(mask) + _highest(-mask))
     reach = WINDOW // 2
     rows = functional.avg_pool2d(mask, (1, WINDOW), stride=1, padding=(0, reach))
     around = functional.avg_pool2d(
@@ -26,15 +35,23 @@ def edge_weight(mask: Tensor) -> Tensor:
     return 1 + EMPHASIS * (around - mask).abs()
 
 
-def structure_loss(logits: Tensor, mask: Tensor) -> Tensor:
+def _highest(values: Tensor) -> Tensor:
+    """The highest value within the window around each pixel."""
+    reach = WINDOW // 2
+    rows = functional.max_pool2d(values, (1, WINDOW), stride=1, padding=(0, reach))
+    return functional.max_pool2d(rows, (WINDOW, 1), stride=1, padding=(reach, 0))
+
+
+def structure_loss(logits: Tensor, mask: Tensor, edges: Edges = "surround") -> Tensor:
     """Weighted binary cross-entropy plus weighted IoU loss, per picture, then the mean.
 
     Args:
         logits: prediction s [N, 1, H, W].
         mask: ground truth y in [0, 1], [N, 1, H, W]; may be soft.
+        edges: see `edge_weight`.
     """
     logits, mask = at_least_float32(logits), at_least_float32(mask)
-    weight = edge_weight(mask)
+    weight = edge_weight(mask, edges)
     dims = (-3, -2, -1)
     entropy = functional.binary_cross_entropy_with_logits(logits, mask, reduction="none")
     cross_entropy = (weight * entropy).sum(dims) / weight.sum(dims)
@@ -49,6 +66,10 @@ def structure_loss(logits: Tensor, mask: Tensor) -> Tensor:
 class StructureLoss(nn.Module):
     """Module of `structure_loss`."""
 
+    def __init__(self, edges: Edges = "surround") -> None:
+        super().__init__()
+        self.edges: Edges = edges
+
     def forward(self, logits: Tensor, mask: Tensor) -> Tensor:
         """Call `structure_loss`."""
-        return structure_loss(logits, mask)
+        return structure_loss(logits, mask, self.edges)

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 from torch.nn import functional
 
-from smokescope.losses.structure import structure_loss
+from smokescope.losses.structure import Edges, structure_loss
 from smokescope.precision import at_least_float32
 
 
@@ -27,9 +27,11 @@ def partial_cross_entropy(logits: Tensor, strokes: Tensor) -> Tensor:
     return ((terms[0] + terms[1]) / 2).mean()
 
 
-def supervision_loss(logits: Tensor, mask: Tensor) -> Tensor:
+def supervision_loss(logits: Tensor, mask: Tensor, edges: Edges = "surround") -> Tensor:
     """Structure loss for whole masks [N, 1, H, W], partial cross-entropy for strokes [N, 2, H, W]."""
-    return structure_loss(logits, mask) if mask.shape[1] == 1 else partial_cross_entropy(logits, mask)
+    if mask.shape[1] == 1:
+        return structure_loss(logits, mask, edges)
+    return partial_cross_entropy(logits, mask)
 
 
 class PartialCrossEntropy(nn.Module):

@@ -43,7 +43,7 @@ def whole_objective(model: SmokeModel, settings: TrainingSettings, steps: int) -
     """
     optimisers = [model_optimiser(model, settings.optimiser)]
     if isinstance(model, UNet):
-        module: nn.Module = PlainStep(model)
+        module: nn.Module = PlainStep(model, settings.objective.edges)
     else:
         watched = settings.objective.calibrated_entropy > 0 or not settings.uncertainty_steps
         model.uncertainty.requires_grad_(watched)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from smokescope.losses.consistency import consistency_loss
 from smokescope.losses.objective import ObjectiveSettings, objective
+from smokescope.losses.structure import Edges
 from smokescope.losses.supervision import supervision_loss
 from smokescope.models.bvm import SmokeBVM, evaluating
 from smokescope.models.unet import UNet
@@ -79,14 +80,15 @@ class UncertaintyStep(nn.Module):
 class PlainStep(nn.Module):
     """A network without latent variable or dropout: its structure loss and nothing else."""
 
-    def __init__(self, model: UNet) -> None:
+    def __init__(self, model: UNet, edges: Edges) -> None:
         super().__init__()
         self.model = model
+        self.edges: Edges = edges
 
     def forward(self, examples: Examples, kl_factor: float = 1.0) -> Losses:
         """Losses of a batch."""
         logits = self.model(examples.pictures).logits
-        loss = supervision_loss(logits, examples.masks)
+        loss = supervision_loss(logits, examples.masks, self.edges)
         return {"loss": loss, "structure": loss}
 
 

@@ -1,0 +1,139 @@
+"""The model card's table: variants of a training, tried on unseen views, on known ones, and on other smoke.
+
+    python -m benchmarks.variants DATA OUT --file variants.yaml --folds folds.json [--encoder WEIGHTS]
+
+Each entry of the file is a variant: `config` (default if not said), `set` (a list of NAME=VALUE), and `mean`,
+the names of variants whose weights it begins with the mean of, to fit an uncertainty net to that:
+
+    short: {set: [uncertainty_steps=20]}
+    long: {set: [uncertainty_steps=20, epochs=14]}
+    both: {mean: [short, long], set: [epochs=0, temperature=1.4]}
+
+Kept from training besides the fold: every 16th real frame, which is of a known view, and every fifth
+close-up. A variant whose folder holds its model already is not trained again.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from benchmarks.experiment import arguments, load
+from benchmarks.timing import table
+from smokescope.checkpoints.model import load_model
+from smokescope.data.cache import PictureCache
+from smokescope.data.layouts import list_pairs
+from smokescope.metrics.suite import Report
+from smokescope.training.devices import launch
+from smokescope.training.observers import Observers
+from smokescope.training.plain import from_plain, read_yaml
+from smokescope.training.run_folder import Inputs, RunFolder
+from smokescope.training.settings import Source, TrainingSettings, read_settings
+from smokescope.training.sources import Data, Pictures
+from smokescope.training.train import train
+from smokescope.training.validation import validate
+
+KNOWN_VIEWS, CLOSE_UPS = 16, 5
+EXAMPLES = Path(__file__).parent.parent / "examples"
+HEADER = (
+    *("", "F mean", "F max", "mse", "ece image", "found", "false alarms", "at 95 % found", "r of the maps"),
+    *("known views: F mean", "F max", "ece", "close-ups: F", "examples: F", "temperature", "s"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """An entry of the file."""
+
+    config: str = "default"
+    set: tuple[str, ...] = ()
+    mean: tuple[str, ...] = ()
+
+
+def main() -> None:
+    args = arguments(__doc__, None, file=True)
+    loaded: dict[tuple[Source, ...], Data] = {}
+    rows = []
+    for name, entry in read_yaml(args.file).items():
+        if args.only and name not in args.only:
+            continue
+        variant = from_plain(Variant, entry, name)
+        settings = read_settings(variant.config, [*variant.set, *args.set])
+        if settings.data not in loaded:
+            loaded[settings.data] = load(settings, args)
+        row = (name, *_try(settings, loaded[settings.data], variant, args.out / name, args))
+        print(" | ".join(row), flush=True)
+        rows.append(row)
+    table("Variants", HEADER, rows)
+
+
+def _try(
+    settings: TrainingSettings, data: Data, variant: Variant, folder: Path, args: argparse.Namespace
+) -> tuple[str, ...]:
+    """Train a variant, if nobody has, and measure it on all that was kept apart."""
+    fabric = launch(torch.device("cuda" if torch.cuda.is_available() else "cpu"), settings.precision)
+    run, start = RunFolder(folder), time.monotonic()
+    kept, rest = _keep_apart(settings, data)
+    if not run.model_file.exists():
+        inputs = Inputs(
+            data=str(args.data),
+            folds=str(args.folds),
+            fold=args.fold,
+            encoder=str(args.encoder) if args.encoder else None,
+            models=tuple(str(RunFolder(args.out / name).model_file) for name in variant.mean),
+        )
+        train(settings, rest, run, fabric, Observers(), inputs, resume=run.settings_file.exists())
+    seconds = time.monotonic() - start
+    pipeline = load_model(run.model_file).to(fabric.device)
+    examples = PictureCache(list_pairs(EXAMPLES), settings.side)
+    kept["examples"] = Pictures("pairs", examples, range(len(examples)))
+
+    def report(pictures: Pictures) -> Report:
+        return validate(pipeline, [pictures], fabric).report
+
+    found: Report = json.loads(run.figures_file.read_text())["validation"]
+    known, close, other = (report(kept[name]) for name in ("known views", "close-ups", "examples"))
+    alarm, follows = found["alarm"], found["uncertainty"]
+    values = (
+        *(found["f_beta"]["mean"], found["f_beta"]["max"]),
+        *(found["mse"], found["ece"]["image"]),
+        *(alarm["detection_rate"], alarm["false_alarm_rate"], alarm["fpr95"]),
+    )
+    agreement = (follows["total_r"], follows["aleatoric_r"], follows["epistemic_r"])
+    others = (known["f_beta"]["mean"], known["f_beta"]["max"], known["ece"]["image"])
+    return (
+        *map(_short, values),
+        " ".join(map(_short, agreement)),
+        *map(_short, (*others, close["f_beta"]["mean"], other["f_beta"]["mean"])),
+        f"{pipeline.temperature:.2f}",
+        f"{seconds:.0f}",
+    )
+
+
+def _keep_apart(settings: TrainingSettings, data: Data) -> tuple[dict[str, Pictures], Data]:
+    """Pictures of known views and close-ups that are kept from training, and what is left to train on."""
+    kept: dict[str, Pictures] = {}
+    for source, pictures in zip(settings.data, data.training, strict=True):
+        if source.kind == "pairs" and source.whole:
+            kept["close-ups"] = replace(pictures, numbers=pictures.numbers[::CLOSE_UPS])
+        elif source.kind == "pairs" and source.names == settings.validation_names:
+            kept["known views"] = replace(pictures, numbers=pictures.numbers[::KNOWN_VIEWS])
+    out = {(id(each.cache), number) for each in kept.values() for number in each.numbers}
+    training = [
+        replace(each, numbers=[number for number in each.numbers if (id(each.cache), number) not in out])
+        for each in data.training
+    ]
+    return kept, replace(data, training=training)
+
+
+def _short(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if abs(value) < 0.01 else f"{value:.3f}"
+
+
+if __name__ == "__main__":
+    main()
