@@ -3,11 +3,7 @@
     python -m benchmarks.variants DATA OUT --file variants.yaml --folds folds.json [--encoder WEIGHTS]
 
 Each entry of the file is a variant: `config` (default if not said), `set` (a list of NAME=VALUE), and `mean`,
-the names of variants whose weights it begins with the mean of, to fit an uncertainty net to that:
-
-    short: {set: [uncertainty_steps=20]}
-    long: {set: [uncertainty_steps=20, epochs=14]}
-    both: {mean: [short, long], set: [epochs=0, temperature=1.4]}
+the names of variants whose weights it begins with the mean of. `variants.yaml` has the shipped model's.
 
 Kept from training besides the fold: every 16th real frame, which is of a known view, and every fifth
 close-up. A variant whose folder holds its model already is not trained again.

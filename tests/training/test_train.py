@@ -74,12 +74,15 @@ def test_a_run_may_begin_with_a_model(tmp_path: Path) -> None:
         run_training(other, data, tmp_path / "third", models=[first.model_file])
 
 
-def test_a_run_may_begin_with_the_mean_of_models_and_fit_the_uncertainty_net_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [0, 20])
+def test_a_run_may_begin_with_the_mean_of_models_and_fit_the_last_ones_uncertainty_net_alone(
+    tmp_path: Path, steps: int
+) -> None:
     data = make_data(tmp_path / "data")
     models = [
         run_training(small_settings(tmp_path, f"epochs={n}"), data, tmp_path / f"run{n}") for n in (1, 2)
     ]
-    settings = small_settings(tmp_path, "epochs=0", "uncertainty_steps=20")
+    settings = small_settings(tmp_path, "epochs=0", f"uncertainty_steps={steps}")
     watcher = Watcher()
     run = run_training(
         settings, data, tmp_path / "mean", models=[each.model_file for each in models], observer=watcher
@@ -88,7 +91,11 @@ def test_a_run_may_begin_with_the_mean_of_models_and_fit_the_uncertainty_net_alo
     for name, tensor in mine.items():
         if tensor.is_floating_point() and not name.startswith("uncertainty."):
             torch.testing.assert_close(tensor, (one[name] + two[name]) / 2)
-    assert any((mine[n] != (one[n] + two[n]) / 2).any() for n in mine if n.startswith("uncertainty."))
+    moved = any((mine[n] != two[n]).any() for n in mine if n.startswith("uncertainty."))
+    assert moved == (steps > 0)
+    if not steps:
+        assert not watcher.steps
+        return
     assert watcher.steps[-1].step == 20
     assert {name for step in watcher.steps for name in step.losses} == {"loss", "consistency"}
 

@@ -42,7 +42,7 @@ def train(
         typer.Option(
             "--model",
             metavar="F",
-            help="A model to begin with, instead of --encoder; given again, the mean of their weights.",
+            help="A model to begin with, instead of --encoder; given again, the mean of several.",
         ),
     ] = None,
     folds: Annotated[

@@ -22,7 +22,8 @@ class Inputs:
         folds: A folds file of `smokescope data scenes`.
         fold: Which of its folds is kept for validation.
         encoder: Weights for the encoder to begin with.
-        models: Whole models to begin with instead, with the mean of their weights.
+        models: Whole models to begin with instead, with the mean of their weights, and the last one's
+            uncertainty net.
         skip_bad: Go on without files that cannot be used.
     """
 

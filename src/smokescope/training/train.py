@@ -95,7 +95,10 @@ def _load_first_weights(model: SmokeModel, inputs: Inputs) -> None:
         SmokescopeError: There are no such weights, or they are of another network.
     """
     if inputs.models:
-        model.load_state_dict(mean_state([_read_like(model, Path(path)) for path in inputs.models]))
+        states = [_read_like(model, Path(path)) for path in inputs.models]
+        # an uncertainty net follows one model's predictions: the mean of two nets would follow nobody's
+        own = {name: t for name, t in states[-1].items() if name.startswith("uncertainty.")}
+        model.load_state_dict(mean_state(states) | own)
     elif inputs.encoder is not None and isinstance(model.encoder, ResNet):
         load_encoder(model.encoder, Path(inputs.encoder))
 
