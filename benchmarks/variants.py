@@ -87,11 +87,14 @@ def _try(
     examples = PictureCache(list_pairs(EXAMPLES), settings.side)
     kept["examples"] = Pictures("pairs", examples, range(len(examples)))
 
-    def report(pictures: Pictures) -> Report:
-        return validate(pipeline, [pictures], fabric).report
+    def others(name: str) -> tuple[float | None, ...]:
+        """F mean, F max and ece of pictures that were kept apart, if the mix has any of the kind."""
+        if name not in kept:
+            return None, None, None
+        report = validate(pipeline, [kept[name]], fabric).report
+        return report["f_beta"]["mean"], report["f_beta"]["max"], report["ece"]["image"]
 
     found: Report = json.loads(run.figures_file.read_text())["validation"]
-    known, close, other = (report(kept[name]) for name in ("known views", "close-ups", "examples"))
     alarm, follows = found["alarm"], found["uncertainty"]
     values = (
         *(found["f_beta"]["mean"], found["f_beta"]["max"]),
@@ -99,11 +102,10 @@ def _try(
         *(alarm["detection_rate"], alarm["false_alarm_rate"], alarm["fpr95"]),
     )
     agreement = (follows["total_r"], follows["aleatoric_r"], follows["epistemic_r"])
-    others = (known["f_beta"]["mean"], known["f_beta"]["max"], known["ece"]["image"])
     return (
         *map(_short, values),
         " ".join(map(_short, agreement)),
-        *map(_short, (*others, close["f_beta"]["mean"], other["f_beta"]["mean"])),
+        *map(_short, (*others("known views"), others("close-ups")[0], others("examples")[0])),
         f"{pipeline.temperature:.2f}",
         f"{seconds:.0f}",
     )

@@ -15,7 +15,7 @@ WINDOW = 31
 EMPHASIS = 5.0
 
 Edges = Literal["surround", "band"]
-"""Where smoke begins and ends, weigh what differs from its surround, or a band along it on both sides."""
+"""What weighs more: pixels that differ from their surround, or a band on both sides of every edge."""
 
 
 def edge_weight(mask: Tensor, edges: Edges = "surround") -> Tensor:
