@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from lightning.fabric import Fabric
 
 from benchmarks.timing import table
 from smokescope.checkpoints.model import load_model
@@ -87,23 +88,10 @@ def compare(
     count = len(ranked.numbers)
     hard = replace(ranked, numbers=ranked.numbers[: max(1, round(QUARTER * count))])
     shown = replace(ranked, numbers=[ranked.numbers[i] for i in (-1, -2, count // 2, count // 3, 1, 0)])
-    inputs = Inputs(
-        data=str(args.data.resolve()),
-        folds=str(args.folds.resolve()),
-        fold=args.fold,
-        encoder=str(args.encoder.resolve()) if args.encoder else None,
-    )
     for name, (settings, data) in variants.items():
         if args.only and name not in args.only:
             continue
-        fabric = launch(torch.device("cuda" if torch.cuda.is_available() else "cpu"), settings.precision)
-        run = RunFolder(args.out / name.replace(" ", "-"))
-        resume = run.settings_file.exists()
-        if resume and run.settings() != settings:
-            raise SystemExit(f"{run.path} holds a run with other settings: name another folder")
-        if not run.model_file.exists():
-            train(settings, data, run, fabric, Observers(), inputs, resume=resume)
-        pipeline = load_model(run.model_file).to(fabric.device)
+        run, pipeline, fabric = trained(settings, data, name, args)
         if not fitted:
             pipeline = Pipeline(pipeline.network, settings.input).eval()
         found.append(
@@ -117,6 +105,43 @@ def compare(
         )
         print(f"{name}: {figures(found[-1].unseen.report)}", flush=True)
     return found
+
+
+def trained(
+    settings: TrainingSettings,
+    data: Data,
+    name: str,
+    args: argparse.Namespace,
+    begin_with: Sequence[str] = (),
+) -> tuple[RunFolder, Pipeline, Fabric]:
+    """A variant's run, trained unless its folder holds it already; its model, and where that is.
+
+    Args:
+        settings: Of the run.
+        data: Its pictures.
+        name: Of the variant.
+        args: Of `arguments`.
+        begin_with: Variants with the mean of whose weights to begin.
+    """
+    fabric = launch(torch.device("cuda" if torch.cuda.is_available() else "cpu"), settings.precision)
+    run = _run_of(name, args)
+    resume = run.settings_file.exists()
+    if resume and run.settings() != settings:
+        raise SystemExit(f"{run.path} holds a run with other settings: name another folder")
+    if not run.model_file.exists():
+        inputs = Inputs(
+            data=str(args.data.resolve()),
+            folds=str(args.folds.resolve()),
+            fold=args.fold,
+            encoder=str(args.encoder.resolve()) if args.encoder else None,
+            models=tuple(str(_run_of(each, args).model_file.resolve()) for each in begin_with),
+        )
+        train(settings, data, run, fabric, Observers(), inputs, resume=resume)
+    return run, load_model(run.model_file).to(fabric.device), fabric
+
+
+def _run_of(name: str, args: argparse.Namespace) -> RunFolder:
+    return RunFolder(args.out / name.replace(" ", "-"))
 
 
 def by_difficulty(validation: Sequence[Pictures]) -> Pictures:
@@ -134,7 +159,12 @@ def figures(report: Report) -> tuple[str, ...]:
     """The figures of a row."""
     f, ece, alarm = report["f_beta"], report["ece"], report["alarm"]
     values = (report["mse"], f["mean"], f["max"], ece["image"], ece["pooled"], alarm["false_alarm_rate"])
-    return tuple("-" if value is None else f"{value:.4f}" for value in values)
+    return tuple(map(as_text, values))
+
+
+def as_text(value: float | None) -> str:
+    """A figure, as tables show it."""
+    return "-" if value is None else f"{value:.4f}"
 
 
 def report_table(title: str, found: Sequence[Found]) -> None:

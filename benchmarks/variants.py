@@ -15,21 +15,14 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import torch
-
-from benchmarks.experiment import arguments, load
+from benchmarks.experiment import arguments, as_text, load, trained
 from benchmarks.timing import table
-from smokescope.checkpoints.model import load_model
 from smokescope.data.cache import PictureCache
 from smokescope.data.layouts import list_pairs
 from smokescope.metrics.suite import Report
-from smokescope.training.devices import launch
-from smokescope.training.observers import Observers
 from smokescope.training.plain import from_plain, read_yaml
-from smokescope.training.run_folder import Inputs, RunFolder
 from smokescope.training.settings import Source, TrainingSettings, read_settings
 from smokescope.training.sources import Data, Pictures
-from smokescope.training.train import train
 from smokescope.training.validation import validate
 
 KNOWN_VIEWS, CLOSE_UPS = 16, 5
@@ -60,38 +53,28 @@ def main() -> None:
         settings = read_settings(variant.config, [*variant.set, *args.set])
         if settings.data not in loaded:
             loaded[settings.data] = load(settings, args)
-        row = (name, *_try(settings, loaded[settings.data], variant, args.out / name, args))
+        row = (name, *_try(name, settings, loaded[settings.data], variant, args))
         print(" | ".join(row), flush=True)
         rows.append(row)
     table("Variants", HEADER, rows)
 
 
 def _try(
-    settings: TrainingSettings, data: Data, variant: Variant, folder: Path, args: argparse.Namespace
+    name: str, settings: TrainingSettings, data: Data, variant: Variant, args: argparse.Namespace
 ) -> tuple[str, ...]:
     """Train a variant, if nobody has, and measure it on all that was kept apart."""
-    fabric = launch(torch.device("cuda" if torch.cuda.is_available() else "cpu"), settings.precision)
-    run, start = RunFolder(folder), time.monotonic()
     kept, rest = _keep_apart(settings, data)
-    if not run.model_file.exists():
-        inputs = Inputs(
-            data=str(args.data),
-            folds=str(args.folds),
-            fold=args.fold,
-            encoder=str(args.encoder) if args.encoder else None,
-            models=tuple(str(RunFolder(args.out / name).model_file) for name in variant.mean),
-        )
-        train(settings, rest, run, fabric, Observers(), inputs, resume=run.settings_file.exists())
+    start = time.monotonic()
+    run, pipeline, fabric = trained(settings, rest, name, args, variant.mean)
     seconds = time.monotonic() - start
-    pipeline = load_model(run.model_file).to(fabric.device)
     examples = PictureCache(list_pairs(EXAMPLES), settings.side)
     kept["examples"] = Pictures("pairs", examples, range(len(examples)))
 
-    def others(name: str) -> tuple[float | None, ...]:
+    def others(kind: str) -> tuple[float | None, ...]:
         """F mean, F max and ece of pictures that were kept apart, if the mix has any of the kind."""
-        if name not in kept:
+        if kind not in kept:
             return None, None, None
-        report = validate(pipeline, [kept[name]], fabric).report
+        report = validate(pipeline, [kept[kind]], fabric).report
         return report["f_beta"]["mean"], report["f_beta"]["max"], report["ece"]["image"]
 
     found: Report = json.loads(run.figures_file.read_text())["validation"]
@@ -103,9 +86,9 @@ def _try(
     )
     agreement = (follows["total_r"], follows["aleatoric_r"], follows["epistemic_r"])
     return (
-        *map(_short, values),
-        " ".join(map(_short, agreement)),
-        *map(_short, (*others("known views"), others("close-ups")[0], others("examples")[0])),
+        *map(as_text, values),
+        " ".join(map(as_text, agreement)),
+        *map(as_text, (*others("known views"), others("close-ups")[0], others("examples")[0])),
         f"{pipeline.temperature:.2f}",
         f"{seconds:.0f}",
     )
@@ -125,12 +108,6 @@ def _keep_apart(settings: TrainingSettings, data: Data) -> tuple[dict[str, Pictu
         for each in data.training
     ]
     return kept, replace(data, training=training)
-
-
-def _short(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4f}" if abs(value) < 0.01 else f"{value:.3f}"
 
 
 if __name__ == "__main__":

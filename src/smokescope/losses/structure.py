@@ -4,6 +4,7 @@ Wei, Wang and Huang, "F3Net: Fusion, Feedback and Focus for Salient Object Detec
 for the expected negative log-likelihood in Eq. 2.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 from torch import Tensor, nn
@@ -26,20 +27,16 @@ def edge_weight(mask: Tensor, edges: Edges = "surround") -> Tensor:
     touches it weighs more there. "band" is 1 + 5 * (maxpool31(y) - minpool31(y)): both sides weigh 6.
     """
     if edges == "band":
-        return 1 + EMPHASIS * (_highest(mask) + _highest(-mask))
-    reach = WINDOW // 2
-    rows = functional.avg_pool2d(mask, (1, WINDOW), stride=1, padding=(0, reach))
-    around = functional.avg_pool2d(
-        rows, (WINDOW, 1), stride=1, padding=(reach, 0)
-    )  # 62 values a pixel, not 961
-    return 1 + EMPHASIS * (around - mask).abs()
+        highest, lowest = _pool(functional.max_pool2d, mask), -_pool(functional.max_pool2d, -mask)
+        return 1 + EMPHASIS * (highest - lowest)
+    return 1 + EMPHASIS * (_pool(functional.avg_pool2d, mask) - mask).abs()
 
 
-def _highest(values: Tensor) -> Tensor:
-    """The highest value within the window around each pixel."""
+def _pool(pool: Callable[..., Tensor], values: Tensor) -> Tensor:
+    """Pool over the window around each pixel: rows, then columns, so 62 values a pixel and not 961."""
     reach = WINDOW // 2
-    rows = functional.max_pool2d(values, (1, WINDOW), stride=1, padding=(0, reach))
-    return functional.max_pool2d(rows, (WINDOW, 1), stride=1, padding=(reach, 0))
+    rows = pool(values, (1, WINDOW), stride=1, padding=(0, reach))
+    return pool(rows, (WINDOW, 1), stride=1, padding=(reach, 0))
 
 
 def structure_loss(logits: Tensor, mask: Tensor, edges: Edges = "surround") -> Tensor:
