@@ -12,14 +12,20 @@ close-up. A variant whose folder holds its model already is not trained again.
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import torch
+from lightning.fabric import Fabric
 
 from benchmarks.experiment import arguments, as_text, load, trained
 from benchmarks.timing import table
 from smokescope.data.cache import PictureCache
 from smokescope.data.layouts import list_pairs
+from smokescope.metrics.f_beta import FBeta
 from smokescope.metrics.suite import Report
+from smokescope.models.pipeline import Pipeline
 from smokescope.training.plain import from_plain, read_yaml
 from smokescope.training.settings import Source, TrainingSettings, read_settings
 from smokescope.training.sources import Data, Pictures
@@ -29,7 +35,8 @@ KNOWN_VIEWS, CLOSE_UPS = 16, 5
 EXAMPLES = Path(__file__).parent.parent / "examples"
 HEADER = (
     *("", "F mean", "F max", "mse", "ece image", "found", "false alarms", "at 95 % found", "r of the maps"),
-    *("known views: F mean", "F max", "ece", "close-ups: F", "examples: F", "temperature", "s"),
+    *("enlarged: F mean", "known views: F mean", "F max", "ece", "close-ups: F", "examples: F"),
+    *("temperature", "s"),
 )
 
 
@@ -88,10 +95,35 @@ def _try(
     return (
         *map(as_text, values),
         " ".join(map(as_text, agreement)),
+        as_text(_enlarged(pipeline, data.validation, fabric)),
         *map(as_text, (*others("known views"), others("close-ups")[0], others("examples")[0])),
         f"{pipeline.temperature:.2f}",
         f"{seconds:.0f}",
     )
+
+
+@torch.no_grad()
+def _enlarged(pipeline: Pipeline, pictures: Sequence[Pictures], fabric: Fabric) -> float | None:
+    """F mean of a quarter of each picture, about its smoke, at the size of the whole: as a zoom sees it."""
+    figures = FBeta()
+    for each in pictures:
+        for picture, mask in map(each.cache.__getitem__, each.numbers):
+            smoke = (mask[0] > 127).nonzero()
+            if not len(smoke):
+                continue
+            (row, column), (height, width) = smoke[len(smoke) // 2].tolist(), mask.shape[1:]
+            rows, columns = _around(row, height), _around(column, width)
+            x = picture[rows, columns].permute(2, 0, 1)[None].to(fabric.device)
+            with fabric.autocast():
+                probability = pipeline(x).probability
+            figures.update(probability[:, 0].float().cpu(), mask[:, rows, columns] > 127)
+    return figures.compute()["mean"]
+
+
+def _around(centre: int, length: int) -> slice:
+    """Half of an axis, with the centre in its middle if there is room."""
+    start = min(max(centre - length // 4, 0), length - length // 2)
+    return slice(start, start + length // 2)
 
 
 def _keep_apart(settings: TrainingSettings, data: Data) -> tuple[dict[str, Pictures], Data]:

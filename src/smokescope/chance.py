@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 # What keys are folded with first, so that those who are given the same keys do not draw the same numbers.
-GEOMETRY, COLOURS, SMOKE, LOOKALIKES, LATENT, DROPOUT, LANDSCAPE = range(1000, 1007)
+GEOMETRY, COLOURS, SMOKE, LOOKALIKES, LATENT, DROPOUT, LANDSCAPE, TRANSPLANT = range(1000, 1008)
 
 _GAMMA = -7046029254386353131  # 0x9E3779B97F4A7C15, as the signed integer of the same bits
 _INVERSE = -1018231460777725123  # of gamma, modulo 2^64

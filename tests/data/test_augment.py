@@ -13,7 +13,7 @@ from torch.nn import functional
 from smokescope.chance import make_keys
 from smokescope.data.augment import Augmented, AugmentSettings, Batch, augment, collate, crop_batch
 from smokescope.data.augment_colour import ColourSettings, recolour
-from smokescope.data.augment_geometry import GeometrySettings
+from smokescope.data.augment_geometry import GeometrySettings, draw
 
 ALL, OFF = AugmentSettings(), AugmentSettings.off()
 GEOMETRY = AugmentSettings(colour=ColourSettings.off())
@@ -89,6 +89,16 @@ def test_scale_magnifies_by_what_it_says() -> None:
     masks = square(100, 100, 40, 40, 20, count=40)
     result = shake(batch(masks), (100, 100), 0, geometry(scale=(1.5, 1.5)))
     torch.testing.assert_close(result.masks.sum((1, 2, 3)), torch.full((40,), 900.0), rtol=0.03, atol=0)
+
+
+def test_some_pictures_are_seen_from_closer() -> None:
+    own = make_keys(0, torch.arange(2000))
+    usual, both = (draw(own, GeometrySettings(scale=(0.7, 1.4), close=c)).scale for c in (0.0, 0.2))
+    closer = both != usual
+    assert closer.float().mean() == pytest.approx(0.2, abs=0.03)
+    assert (both[closer] >= 1.4).all()
+    assert both.max() == pytest.approx(4.0, abs=0.1)
+    assert (usual <= 1.4).all()
 
 
 def test_below_scale_one_the_picture_is_mirrored_at_its_borders() -> None:

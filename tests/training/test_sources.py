@@ -76,6 +76,7 @@ def test_a_fold_is_kept_from_training_and_validated_on(tmp_path: Path) -> None:
         ("{kind: negatives, folder: pairs}", "pairs has masks"),
         ("{kind: lookalikes, folder: pairs}", "pairs has masks"),
         ("{kind: pairs, folder: negatives}", "negatives has no masks"),
+        ("{kind: transplanted, folder: negatives}", "negatives has no masks"),
         ("{kind: pairs, folder: nowhere}", "nowhere is not a folder"),
     ],
 )
@@ -126,6 +127,27 @@ def test_batches_are_the_same_alone_together_and_from_any_step(tmp_path: Path) -
     assert joined.keys.tolist() == [key for b in batches[:3] for key in b.keys.tolist()]
     smoky = (torch.cat([b.masks for b in batches[:3]]).flatten(1).amax(1) > 0.5).sum()
     assert smoky == 8  # smoke was rendered into all that ask for it, none into lookalikes
+
+
+def test_transplanted_smoke_is_put_over_others_of_its_line_and_negatives(tmp_path: Path) -> None:
+    data, device = make_data(tmp_path / "data"), torch.device("cpu")
+    line = "data=[{kind: transplanted, folder: pairs, weight: 4}, {kind: negatives, folder: negatives}]"
+    settings = small_settings(tmp_path, line, "augment.geometry.scale=[1.0, 1.0]")
+    pictures = load_data(settings, data).training
+    feed = Feed(pictures, settings, device)
+    raw = feed.collate(0, feed.steps)
+    assert raw.others is not None
+    assert len(raw.others.pictures) == raw.kinds.count("transplanted") == 32
+    smoky = raw.others.masks.flatten(1).any(1)
+    assert 10 < smoky.sum() < 32  # two thirds, on average: 8 pictures of the line and 4 negatives
+    whole = prepare(feed.collate(0), settings, device)
+    halves = [prepare(Feed(pictures, settings, device, r, 2).collate(0), settings, device) for r in (0, 1)]
+    for together, first, second in zip(whole, *halves, strict=True):
+        torch.testing.assert_close(together, torch.cat((first, second)), rtol=1e-3, atol=0.02)
+    plain = replace(settings, data=(replace(settings.data[0], kind="pairs"), settings.data[1]))
+    unmoved = prepare(Feed(load_data(plain, data).training, plain, device).collate(0), plain, device)
+    moved = [kind == "transplanted" for kind in raw.kinds[:4]]
+    assert (unmoved.pictures - whole.pictures).flatten(1).any(1).tolist() == moved
 
 
 def test_transmission_is_of_the_picture_before_its_colours_change(tmp_path: Path) -> None:

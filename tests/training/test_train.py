@@ -43,6 +43,18 @@ def test_a_run_learns_and_says_what_it_is(tmp_path: Path) -> None:
     assert str(data) not in run.model_file.read_bytes()[:20_000].decode(errors="replace")
 
 
+@pytest.mark.parametrize("architecture", ["smoke-bvm", "unet"])
+def test_an_offset_is_added_to_the_logits_once(tmp_path: Path, architecture: str) -> None:
+    data = make_data(tmp_path / "data")
+    kind = f"model.architecture={architecture}"
+    first = run_training(small_settings(tmp_path, kind, "epochs=1"), data, tmp_path / "first").model_file
+    settings = small_settings(tmp_path, kind, "epochs=0", "uncertainty_steps=3", "offset=-0.75")
+    shifted = run_training(settings, data, tmp_path / "shifted", models=[first]).model_file
+    before, after = (load_model(file).network.eval() for file in (first, shifted))
+    x = torch.rand(1, 3, 32, 48)
+    torch.testing.assert_close(after(x).logits, before(x).logits - 0.75)
+
+
 def test_a_temperature_that_is_given_is_not_fitted(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
     found = [

@@ -22,6 +22,9 @@ class GeometrySettings:
     """Share of pictures that are mirrored left to right."""
     scale: tuple[float, float] = (0.8, 2.0)
     """Range of magnification; at 1 the picture just fills the output, below it is mirrored at its borders."""
+    close: float = 0.0
+    """Share of pictures that are magnified beyond `scale` instead, from its end to `closest`."""
+    closest: float = 4.0
     aspect: float = 1.15
     """Pictures are stretched up to this, or squeezed as much."""
     squash: bool = False
@@ -56,8 +59,10 @@ class Draws(NamedTuple):
 
 def draw(keys: Tensor, settings: GeometrySettings) -> Draws:
     """Throw the dice for the pictures of these keys, int64 [N]."""
-    chance = uniform(fold_in(keys, GEOMETRY), 8)
-    low, high = settings.scale
+    chance = uniform(fold_in(keys, GEOMETRY), 9)
+    close = chance[:, 8] < settings.close
+    low = torch.where(close, settings.scale[1], settings.scale[0])
+    high = torch.where(close, max(settings.closest, settings.scale[1]), settings.scale[1])
     return Draws(
         flip=chance[:, 0] < settings.flip,
         scale=low * (high / low) ** chance[:, 1],

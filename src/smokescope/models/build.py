@@ -1,5 +1,7 @@
 """From settings to the network that they describe."""
 
+from torch import nn
+
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.settings import ModelSettings
 from smokescope.models.unet import UNet
@@ -16,3 +18,10 @@ def build_model(settings: ModelSettings) -> SmokeModel:
             return SmokeBVM(settings)
         case "unet":
             return UNet(settings)
+
+
+def shift_logits(model: SmokeModel, offset: float) -> None:
+    """Add a constant to every logit of a network from now on, also to those of its samples."""
+    head = model.decoder.head if isinstance(model, SmokeBVM) else model.head
+    if head.bias is not None:  # it always has one
+        nn.init.constant_(head.bias, head.bias.item() + offset)

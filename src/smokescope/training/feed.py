@@ -16,11 +16,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smokescope.chance import make_keys
+from smokescope.chance import TRANSPLANT, fold_in, make_keys, uniform
 from smokescope.data.augment import Batch, collate, crop_batch
 from smokescope.data.augment_colour import recolour
 from smokescope.physics.rendering.lookalikes import render_lookalikes
 from smokescope.physics.rendering.smoke import render_smoke
+from smokescope.physics.rendering.transplant import transplant
 from smokescope.physics.transmission import transmission
 from smokescope.training.mix import Mix
 from smokescope.training.settings import Kind, TrainingSettings
@@ -37,6 +38,8 @@ class Raw(NamedTuple):
     kinds: Sequence[Kind]
     keys: Tensor
     """Of the samples, int64 [N]."""
+    others: Batch | None
+    """What transplanted smoke is put over, as many as there are of that kind."""
 
 
 class Examples(NamedTuple):
@@ -134,14 +137,31 @@ class Feed:
         numbers = torch.cat(
             [torch.arange(n * size, (n + 1) * size)[self._mine] for n in range(step, step + steps)]
         )
+        keys = make_keys(self._settings.seed, numbers)
         rows = [row for number in range(step, step + steps) for row in self._rows(number)]
         sources = [self._pictures[source] for source, _ in rows]
-        batch = collate(
-            [source.cache[source.numbers[number]] for source, (_, number) in zip(sources, rows, strict=True)]
-        )
+        kinds = [source.kind for source in sources]
+        batch = self._collate([(source, number) for source, (_, number) in zip(sources, rows, strict=True)])
+        chosen = _which(kinds, "transplanted")
+        others = [self._other(sources[i], float(uniform(fold_in(keys[i], TRANSPLANT), 1))) for i in chosen]
+        return Raw(batch, kinds, keys, self._collate(others) if others else None)
+
+    def _collate(self, items: Sequence[tuple[Pictures, int]]) -> Batch:
+        """Pictures of the mix, each by its place among its source's."""
+        batch = collate([source.cache[source.numbers[place]] for source, place in items])
         if self._device.type == "cuda":  # page-locked memory is copied while the device works
             batch = Batch(*(tensor.pin_memory() for tensor in batch))
-        return Raw(batch, [source.kind for source in sources], make_keys(self._settings.seed, numbers))
+        return batch
+
+    def _other(self, source: Pictures, chance: float) -> tuple[Pictures, int]:
+        """A picture to put another's smoke over: of its source, or without smoke."""
+        among = [source, *(each for each in self._pictures if each.kind == "negatives")]
+        place = int(chance * sum(len(each.numbers) for each in among))
+        for each in among:
+            if place < len(each.numbers):
+                return each, place
+            place -= len(each.numbers)
+        raise AssertionError("chance is below 1")
 
     def _rows(self, step: int) -> list[tuple[int, int]]:
         """Source and picture of each sample of this process."""
@@ -179,6 +199,14 @@ def prepare(raw: Raw, settings: TrainingSettings, device: torch.device) -> Examp
         where = torch.tensor(chosen).to(device, non_blocking=True)
         rendered = render_smoke(plain[where], on_device[where], masks[where, :1])
         plain[where], masks[where, :1] = rendered.picture, rendered.mask
+    if raw.others is not None:
+        chosen = _which(raw.kinds, "transplanted")
+        where = torch.tensor(chosen).to(device, non_blocking=True)
+        behind, theirs = crop_batch(
+            raw.others.to(device), settings.size, fold_in(keys[chosen], TRANSPLANT), augment.geometry
+        )
+        moved = transplant(plain[where], masks[where, :1], behind, on_device[where])
+        plain[where], masks[where, :1] = moved.picture, torch.maximum(moved.mask, theirs[:, :1])
     if chosen := _which(raw.kinds, "lookalikes"):
         where = torch.tensor(chosen).to(device, non_blocking=True)
         plain[where] = render_lookalikes(plain[where], on_device[where])

@@ -17,7 +17,7 @@ from smokescope.models.pipeline import InputSettings
 from smokescope.models.settings import ModelSettings
 from smokescope.training.plain import from_plain, parse_yaml, read_yaml
 
-Kind = Literal["pairs", "negatives", "rendered", "lookalikes", "scribbles"]
+Kind = Literal["pairs", "negatives", "rendered", "transplanted", "lookalikes", "scribbles"]
 Precision = Literal["32-true", "bf16-mixed"]
 
 
@@ -27,7 +27,8 @@ class Source:
 
     Attributes:
         kind: pairs (pictures and masks), negatives (a folder of pictures without smoke), rendered (smoke
-            rendered over the pictures of a folder, masks united), lookalikes (fog, cloud, dust and glare
+            rendered over the pictures of a folder, masks united), transplanted (the smoke of pairs, put over
+            others of them or over the mix's negatives, masks united), lookalikes (fog, cloud, dust and glare
             rendered over pictures without smoke), or scribbles (pictures and strokes).
         folder: Below the data folder.
         weight: How often each of its pictures is seen in an epoch.
@@ -95,6 +96,7 @@ class TrainingSettings:
         side: Longest side at which pictures are kept in memory.
         samples: B, predictions of the decoder that make the uncertainty net's targets.
         uncertainty_steps: Steps at the end that fit the uncertainty net alone, to the averaged model.
+        offset: Added to the logits of what the first stage ends with: below 0 masks are tighter.
         temperature: Of the model; none: fitted on the pictures kept from training, 1 where there are none.
         kl_warmup: Share of the first stage over which the weight of the KL divergence rises from 0.
         ema: Decay of the average of weights that is validated and shipped; 0 takes the last weights.
@@ -120,6 +122,7 @@ class TrainingSettings:
     side: int = 640
     samples: int = 8
     uncertainty_steps: int = 0
+    offset: float = 0.0
     temperature: float | None = None
     kl_warmup: float = 0.0
     ema: float = 0.0

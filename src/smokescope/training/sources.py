@@ -122,8 +122,10 @@ def _select(source: Source, cache: PictureCache, allowed: set[str] | None) -> li
         raise SmokescopeError(
             f"{source.folder} has masks: {source.kind} takes a folder of pictures without smoke"
         )
-    if source.kind == "pairs" and own == "negatives":
-        raise SmokescopeError(f"{source.folder} has no masks: pairs takes a data set of pictures and masks")
+    if source.kind in ("pairs", "transplanted") and own == "negatives":
+        raise SmokescopeError(
+            f"{source.folder} has no masks: {source.kind} takes a data set of pictures and masks"
+        )
     chosen = _matching(cache, source.names, allowed)
     if not chosen:
         raise SmokescopeError(f"no picture of {source.folder} is left to train on as {source.kind}")

@@ -9,7 +9,7 @@ from lightning.fabric import Fabric
 from torch import nn
 
 from smokescope.errors import SmokescopeError
-from smokescope.models.build import SmokeModel
+from smokescope.models.build import SmokeModel, shift_logits
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
 from smokescope.training.devices import mean_over_processes, share_batch_norm
@@ -99,7 +99,7 @@ class Trainer:
             try:
                 while step < self.steps:
                     if step == self.turn:
-                        self._take_average()
+                        self._end_first_stage()
                         stage = self._enter(step + 1)
                     losses = self._step(stage, step, next(batches))
                     step += 1
@@ -119,7 +119,7 @@ class Trainer:
             finally:
                 batches.close()
         if self.steps == self.turn:
-            self._take_average()
+            self._end_first_stage()
             self._fit_temperature()
         self.model.eval()
 
@@ -150,9 +150,11 @@ class Trainer:
             self.temperature = fit_temperature(found.logits)
         return self.temperature
 
-    def _take_average(self) -> None:
+    def _end_first_stage(self) -> None:
+        """Make the model what the first stage ends with."""
         if self.average is not None:
             self.average.put_into(self.model)
+        shift_logits(self.model, self.settings.offset)
 
     def _step(self, stage: Stage, step: int, examples: Examples) -> Losses:
         done, length = stage.progress(step)
