@@ -80,6 +80,13 @@ class Feed:
         self._mine = slice(rank * share, (rank + 1) * share)
         self.steps = len(self._mix) // settings.batch
         """Of an epoch; what does not fill a batch is left for another epoch's shuffle."""
+        self._others = [
+            (each, place)
+            for each in pictures
+            if each.kind in ("transplanted", "negatives")
+            for place in range(len(each.numbers))
+        ]
+        """What transplanted smoke may be put over."""
         self._order: tuple[int, NDArray[np.int64]] | None = None  # of the epoch that is being collated
 
     def __len__(self) -> int:
@@ -143,7 +150,8 @@ class Feed:
         kinds = [source.kind for source in sources]
         batch = self._collate([(source, number) for source, (_, number) in zip(sources, rows, strict=True)])
         chosen = _which(kinds, "transplanted")
-        others = [self._other(sources[i], float(uniform(fold_in(keys[i], TRANSPLANT), 1))) for i in chosen]
+        places = uniform(fold_in(keys[chosen], TRANSPLANT)).double() * len(self._others)
+        others = [self._others[int(place)] for place in places]
         return Raw(batch, kinds, keys, self._collate(others) if others else None)
 
     def _collate(self, items: Sequence[tuple[Pictures, int]]) -> Batch:
@@ -152,16 +160,6 @@ class Feed:
         if self._device.type == "cuda":  # page-locked memory is copied while the device works
             batch = Batch(*(tensor.pin_memory() for tensor in batch))
         return batch
-
-    def _other(self, source: Pictures, chance: float) -> tuple[Pictures, int]:
-        """A picture to put another's smoke over: of its source, or without smoke."""
-        among = [source, *(each for each in self._pictures if each.kind == "negatives")]
-        place = int(chance * sum(len(each.numbers) for each in among))
-        for each in among:
-            if place < len(each.numbers):
-                return each, place
-            place -= len(each.numbers)
-        raise AssertionError("chance is below 1")
 
     def _rows(self, step: int) -> list[tuple[int, int]]:
         """Source and picture of each sample of this process."""
