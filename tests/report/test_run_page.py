@@ -109,7 +109,7 @@ def test_a_whole_run_shows_all_and_asks_for_nothing_from_outside(run: RunFolder)
     assert f"{report()['f_beta']['mean']:.4f}" in result
     assert "1.2500" in result
     sources = section(page, "Trained on")
-    assert all(word in sources for word in ("transplanted", "smoke5k/train", "1.5"))
+    assert all(word in sources for word in ("lookalikes", "transplanted", "smoke5k/train", "1.5"))
 
 
 def test_what_is_missing_is_said_to_be(run: RunFolder) -> None:

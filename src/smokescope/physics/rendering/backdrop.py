@@ -64,6 +64,11 @@ def survey(pictures: Tensor) -> Backdrop:
     )
 
 
+def fade(colours: Tensor, kept: float | Tensor) -> Tensor:
+    """Colours [N, 3, ...] with a share of what tells them from grey: none for a black-and-white camera."""
+    return grey(colours) + (colours - grey(colours)) * kept
+
+
 def _running_median(x: Tensor, size: int) -> Tensor:
     """Median of `size` neighbours along the last axis of [N, L]."""
     padded = functional.pad(x.unsqueeze(1), (size // 2, size // 2), mode="replicate").squeeze(1)

@@ -12,10 +12,9 @@ from torch.nn import functional
 
 from smokescope.chance import LOOKALIKES, fold_in
 from smokescope.physics.camera import gaussian_blur
-from smokescope.physics.rendering.backdrop import Backdrop, survey
+from smokescope.physics.rendering.backdrop import Backdrop, fade, survey
 from smokescope.physics.rendering.noise import Dice, turbulence
 from smokescope.physics.rendering.smoke import photograph
-from smokescope.physics.transmission import grey
 
 Kind = Callable[[Dice, Tensor, Backdrop], Tensor]
 
@@ -75,7 +74,7 @@ def dust(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     clumps = turbulence(dice, (height, width), (24, 30), octaves=4, decay=0.65)
     depth = _column(dice.log_uniform(0.6, 4.0)) * body * (1 - across.clamp(0, 1)) * (0.8 + 1.5 * clumps)
     earth = torch.tensor([0.72, 0.6, 0.45], device=dice.device).view(1, 3, 1, 1)
-    earth = grey(earth) + (earth - grey(earth)) * backdrop.colourful
+    earth = fade(earth, backdrop.colourful)
     colour = earth * _column(dice.uniform(0.75, 1.15)) * backdrop.brightness
     return _veil(pictures, gaussian_blur(depth.clamp(min=0), dice.uniform(0.001, 0.006) * height), colour)
 

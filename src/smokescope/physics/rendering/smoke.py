@@ -14,10 +14,9 @@ from torch.nn import functional
 
 from smokescope.chance import SMOKE, fold_in
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
-from smokescope.physics.rendering.backdrop import Backdrop, survey
+from smokescope.physics.rendering.backdrop import Backdrop, fade, survey
 from smokescope.physics.rendering.noise import Dice, turbulence
 from smokescope.physics.rendering.plume import FACE, Plumes, draw_habits, grow
-from smokescope.physics.transmission import grey
 
 # The opacity at which a mask ends. Set by matching the contrast at the edges of real masks, see docs/data.md.
 EDGE_OPACITY = 0.24
@@ -143,7 +142,7 @@ def _airlight(dice: Dice, backdrop: Backdrop, sunlight: Tensor) -> Tensor:
     first, second = colours[dice.choose(weights)], colours[dice.choose(weights)]
     mix = dice.uniform()[:, None]
     own = (first * mix + second * (1 - mix)).view(-1, 3, 1, 1)
-    own = grey(own) + (own - grey(own)) * backdrop.colourful
+    own = fade(own, backdrop.colourful)
     ambient = dice.uniform(0.35, 0.75).view(-1, 1, 1, 1)
     exposure = backdrop.light * dice.uniform(0.8, 1.15).view(-1, 1, 1, 1)
     lit = own * (ambient + (1 - ambient) * sunlight) * exposure

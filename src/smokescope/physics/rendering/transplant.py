@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from smokescope.chance import TRANSPLANT, fold_in
 from smokescope.physics.camera import gaussian_blur
-from smokescope.physics.rendering.backdrop import survey
+from smokescope.physics.rendering.backdrop import fade, survey
 from smokescope.physics.rendering.noise import Dice
 from smokescope.physics.transmission import grey
 
@@ -52,7 +52,7 @@ def transplant(pictures: Tensor, masks: Tensor, backgrounds: Tensor, keys: Tenso
     lower = (ours.skyline - theirs.skyline).mean(1) * (theirs.visible & ours.visible)
     opacity, mask = _move(torch.cat((opacity, masks), 1), lower).chunk(2, 1)
     light = (ours.light / theirs.light.clamp(min=0.1)).clamp(0.6, 1.6)
-    airlight = _fade(_fade(airlight, 0.5) * light, ours.colourful)  # extrapolated colours are too strong
+    airlight = fade(fade(airlight, 0.5) * light, ours.colourful)  # extrapolated colours are too strong
     picture = backgrounds * (1 - opacity) + airlight.clamp(0, 1) * opacity
     change = (picture - backgrounds).abs().mean(1, keepdim=True) * mask
     seen = change.sum((-3, -2, -1), keepdim=True) > SEEN * mask.sum((-3, -2, -1), keepdim=True)
@@ -96,11 +96,6 @@ def _opacity(pictures: Tensor, behind: Tensor, airlight: Tensor) -> Tensor:
     way = airlight - behind
     gone = ((pictures - behind) * way).sum(1, keepdim=True)
     return (gone / way.square().sum(1, keepdim=True).clamp(min=1e-3)).clamp(0, 1)
-
-
-def _fade(colours: Tensor, kept: float | Tensor) -> Tensor:
-    """Colours [N, 3, 1, 1] with a share of how far they are from grey."""
-    return grey(colours) + (colours - grey(colours)) * kept
 
 
 def _move(maps: Tensor, lower: Tensor) -> Tensor:
