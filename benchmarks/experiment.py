@@ -49,7 +49,7 @@ def arguments(
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help="the folder that the configuration's sources are below")
     parser.add_argument("out", type=Path, help="a folder for the runs")
-    parser.add_argument("--folds", type=Path, required=True)
+    parser.add_argument("--folds", type=Path, required=not file, help="scenes to keep from training")
     parser.add_argument("--fold", type=int, default=1)
     parser.add_argument("--encoder", type=Path)
     if file:
@@ -65,7 +65,7 @@ def arguments(
 
 def load(settings: TrainingSettings, args: argparse.Namespace) -> Data:
     """All pictures that the variants of an experiment take from."""
-    return load_data(settings, args.data, Split(read_folds(args.folds), args.fold))
+    return load_data(settings, args.data, Split(read_folds(args.folds), args.fold) if args.folds else None)
 
 
 def compare(
@@ -131,7 +131,7 @@ def trained(
     if not run.model_file.exists():
         inputs = Inputs(
             data=str(args.data.resolve()),
-            folds=str(args.folds.resolve()),
+            folds=str(args.folds.resolve()) if args.folds else None,
             fold=args.fold,
             encoder=str(args.encoder.resolve()) if args.encoder else None,
             models=tuple(str(_run_of(each, args).model_file.resolve()) for each in begin_with),

@@ -1,12 +1,13 @@
 """The model card's table: variants of a training, tried on unseen views, on known ones, and on other smoke.
 
-    python -m benchmarks.variants DATA OUT --file variants.yaml --folds folds.json [--encoder WEIGHTS]
+    python -m benchmarks.variants DATA OUT --file variants.yaml [--folds folds.json] [--encoder WEIGHTS]
 
 Each entry of the file is a variant: `config` (default if not said), `set` (a list of NAME=VALUE), and `mean`,
 the names of variants whose weights it begins with the mean of. `variants.yaml` has the shipped model's.
 
 Kept from training besides the fold: every 16th real frame, which is of a known view, and every fifth
-close-up. A variant whose folder holds its model already is not trained again.
+close-up. A variant whose folder holds its model already is not trained again. Without folds nothing is kept:
+that trains what is to be shipped, and measures nothing but the examples.
 """
 
 import argparse
@@ -70,7 +71,7 @@ def _try(
     name: str, settings: TrainingSettings, data: Data, variant: Variant, args: argparse.Namespace
 ) -> tuple[str, ...]:
     """Train a variant, if nobody has, and measure it on all that was kept apart."""
-    kept, rest = _keep_apart(settings, data)
+    kept, rest = _keep_apart(settings, data) if data.validation else ({}, data)
     start = time.monotonic()
     run, pipeline, fabric = trained(settings, rest, name, args, variant.mean)
     seconds = time.monotonic() - start
@@ -84,7 +85,19 @@ def _try(
         report = validate(pipeline, [kept[kind]], fabric).report
         return report["f_beta"]["mean"], report["f_beta"]["max"], report["ece"]["image"]
 
-    found: Report = json.loads(run.figures_file.read_text())["validation"]
+    return (
+        *_figures(json.loads(run.figures_file.read_text()).get("validation")),
+        as_text(_enlarged(pipeline, data.validation, fabric)),
+        *map(as_text, (*others("known views"), others("close-ups")[0], others("examples")[0])),
+        f"{pipeline.temperature:.2f}",
+        f"{seconds:.0f}",
+    )
+
+
+def _figures(found: Report | None) -> tuple[str, ...]:
+    """What validation found, if it was made; the last are how the maps follow sampling."""
+    if found is None:
+        return ("-",) * 8
     alarm, follows = found["alarm"], found["uncertainty"]
     values = (
         *(found["f_beta"]["mean"], found["f_beta"]["max"]),
@@ -92,14 +105,7 @@ def _try(
         *(alarm["detection_rate"], alarm["false_alarm_rate"], alarm["fpr95"]),
     )
     agreement = (follows["total_r"], follows["aleatoric_r"], follows["epistemic_r"])
-    return (
-        *map(as_text, values),
-        " ".join(map(as_text, agreement)),
-        as_text(_enlarged(pipeline, data.validation, fabric)),
-        *map(as_text, (*others("known views"), others("close-ups")[0], others("examples")[0])),
-        f"{pipeline.temperature:.2f}",
-        f"{seconds:.0f}",
-    )
+    return (*map(as_text, values), " ".join(map(as_text, agreement)))
 
 
 @torch.no_grad()
