@@ -2,12 +2,13 @@
 
     python -m benchmarks.variants DATA OUT --file variants.yaml [--folds folds.json] [--encoder WEIGHTS]
 
-Each entry of the file is a variant: `config` (default if not said), `set` (a list of NAME=VALUE), and `mean`,
-the names of variants whose weights it begins with the mean of. `variants.yaml` has the shipped model's.
+Each entry of the file is a variant: `config` (default if not said), `set` (a list of NAME=VALUE), `mean`, the
+names of variants whose weights it begins with the mean of, and `fold`, if it is not the command line's.
+`variants.yaml` has the shipped model's.
 
 Kept from training besides the fold: every 16th real frame, which is of a known view, and every fifth
-close-up. A variant whose folder holds its model already is not trained again. Without folds nothing is kept:
-that trains what is to be shipped, and measures nothing but the examples.
+close-up. A variant whose folder holds its model already is not trained again. Without folds, or in fold 0,
+nothing is kept: that trains what is to be shipped, and measures nothing but the examples.
 """
 
 import argparse
@@ -48,20 +49,25 @@ class Variant:
     config: str = "default"
     set: tuple[str, ...] = ()
     mean: tuple[str, ...] = ()
+    fold: int | None = None
 
 
 def main() -> None:
     args = arguments(__doc__, None, file=True)
-    loaded: dict[tuple[Source, ...], Data] = {}
+    loaded: dict[tuple[int, tuple[Source, ...]], Data] = {}
     rows = []
     for name, entry in read_yaml(args.file).items():
         if args.only and name not in args.only:
             continue
         variant = from_plain(Variant, entry, name)
         settings = read_settings(variant.config, [*variant.set, *args.set])
-        if settings.data not in loaded:
-            loaded[settings.data] = load(settings, args)
-        row = (name, *_try(name, settings, loaded[settings.data], variant, args))
+        if variant.fold and not args.folds:
+            raise SystemExit(f"{name} keeps fold {variant.fold} apart: name its file by --folds")
+        fold = args.fold if variant.fold is None else variant.fold
+        own = argparse.Namespace(**vars(args) | {"fold": fold, "folds": args.folds if fold else None})
+        if (fold, settings.data) not in loaded:
+            loaded[fold, settings.data] = load(settings, own)
+        row = (name, *_try(name, settings, loaded[fold, settings.data], variant, own))
         print(" | ".join(row), flush=True)
         rows.append(row)
     table("Variants", HEADER, rows)
