@@ -13,6 +13,7 @@ from PIL import Image
 from tests.models.test_bvm import shrunk
 from tests.models.test_unet import TINY
 
+from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import save_model
 from smokescope.data.comparison import Comparison, Found
 from smokescope.data.layouts import list_negatives, list_pairs, read_pair
@@ -118,7 +119,21 @@ def test_a_folder_gets_the_page_and_all_else(run: Run, model: Path, data: Path, 
     assert None not in (figures["total_r"], figures["aleatoric_r"], figures["epistemic_r"], figures["mse"])
     page = (tmp_path / "out" / "report.html").read_text()
     assert "m.safetensors" in page
+    assert f"data: {data.name}; compared with 2 Monte Carlo samples" in page
+    assert f"weights {summarise(model).metadata['sha256']}" in page
     assert page.count("<svg") == 4
+
+
+def test_what_cannot_be_written_is_told_before_work_starts(run: Run, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "r.json").mkdir()
+    for targets, words in (
+        (("--json", tmp_path / "r.json"), "a folder or device has that name"),
+        (("--json", tmp_path / "x", "--csv", tmp_path / "y" / ".." / "x"), "two results at once"),
+        (("--out", tmp_path, "--csv", tmp_path / "report.json"), "two results at once"),
+    ):
+        result = run("evaluate", "--data", data, "--model", tmp_path / "not read yet", *targets)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert words in result.stderr
 
 
 def test_seen_and_unseen_scenes_apart(
@@ -185,6 +200,7 @@ def test_bad_input_is_one_sentence(
         (("--data", data, "--model", model, "--device", "tpu"), "no device 'tpu' here"),
         (("--data", data, "--model", model, "--out", data / "img"), "among the data"),
         (("--data", data, "--model", tmp_path / "unet.safetensors", "--samples", 3), "no samples to draw"),
+        (("--data", data, "--model", model, "--samples", 1), "compare with 2 samples or more"),
     ):
         result = run("evaluate", *arguments)
         assert (result.returncode, result.stdout) == (2, "")

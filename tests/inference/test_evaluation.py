@@ -58,6 +58,20 @@ def run(segmenter: Segmenter, examples: list[Example], samples: int = 0) -> Eval
     return evaluator.finish()
 
 
+def test_samples_are_compared_with_one_pass_also_where_tiles_are_given_out(segmenter: Segmenter) -> None:
+    generator = np.random.default_rng(0)
+    mask = np.zeros((200, 260), np.float32)
+    mask[50:90, 60:150] = 1
+    picture = generator.integers(0, 256, (*mask.shape, 3), dtype=np.uint8)
+    large: list[Example] = [(PictureName("a", "large"), picture, mask, "seen")]
+    tiled = run(segmenter, large, samples=3)
+    whole = run(Segmenter(segmenter.engine, tiles="never"), large, samples=3)
+    assert tiled.report["mse"] != whole.report["mse"], "it was not cut into tiles"
+    for found, wanted in ((tiled.report, whole.report), (tiled.scenes["seen"], whole.scenes["seen"])):
+        for name in ("total_r", "aleatoric_r", "epistemic_r", "mse"):
+            assert found["uncertainty"][name] == pytest.approx(wanted["uncertainty"][name], abs=1e-6)
+
+
 def test_the_report_is_that_of_the_metrics_fed_by_hand(segmenter: Segmenter, examples: list[Example]) -> None:
     suites = {scene: SmokeMetrics(0.3) for scene in ("all", "seen", "unseen")}
     for number, (_, picture, mask, scene) in enumerate(examples):
@@ -103,8 +117,12 @@ def test_batches_change_nothing(
 
 
 def test_rows_are_the_figures_of_single_pictures(segmenter: Segmenter, examples: list[Example]) -> None:
-    rows = run(segmenter, examples).rows
+    evaluation = run(segmenter, examples)
+    rows = evaluation.rows
     assert [(row.set, row.name) for row in rows] == sorted((e[0].set, e[0].name) for e in examples)
+    found = [row.detected for row in rows if row.detected is not None]
+    assert len(found) == evaluation.report["images"]
+    assert sum(found) / len(found) == evaluation.report["alarm"]["detection_rate"]
     by_name = {row.name: row for row in rows}
     for name, picture, mask, scene in examples:
         row, maps = by_name[name.name], segmenter(picture)
@@ -118,7 +136,7 @@ def test_rows_are_the_figures_of_single_pictures(segmenter: Segmenter, examples:
             assert (row.mse, row.f_beta, row.iou, row.ece) == (None, None, None, None)
             continue
         probability, smoke = torch.from_numpy(maps.probability)[None], torch.from_numpy(mask)[None]
-        for metric, found in (
+        for metric, measured in (
             (MeanSquaredError(), row.mse),
             (IntersectionOverUnion(), row.iou),
             (FBeta(), row.f_beta),
@@ -126,7 +144,7 @@ def test_rows_are_the_figures_of_single_pictures(segmenter: Segmenter, examples:
             metric.update(probability, smoke)
             figures = metric.compute()
             alone = figures.get("fixed", figures.get("image")) if isinstance(figures, dict) else figures
-            assert found == pytest.approx(alone, abs=1e-3)
+            assert measured == pytest.approx(alone, abs=1e-3)
     assert len({row.f_beta for row in rows}) > 3
 
 

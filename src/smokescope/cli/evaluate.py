@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from smokescope.data.layouts import Pair
     from smokescope.data.sets import PictureName, PictureSet
     from smokescope.inference.evaluation import Evaluation
+
+Kind = Literal["json", "csv", "page"]
 
 TOLD = (
     *("images", "negatives", "mse", "f_beta/mean", "f_beta/max", "iou/image", "ece/image"),
@@ -62,23 +64,28 @@ def evaluate(
     Probabilities and uncertainties are compared with masks at the masks' own size. Pictures without smoke
     count as false alarms or as none. docs/evaluate.md says what each figure means.
     """
-    from smokescope.data.files import prepare_folder, write_together
+    from smokescope import __version__
+    from smokescope.data.files import prepare_file, write_together
     from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
     from smokescope.data.sets import list_sets
     from smokescope.inference.evaluation import Evaluator, read_ahead
+    from smokescope.inference.identity import weights_checksum
     from smokescope.inference.rows import rows_to_csv
     from smokescope.report.evaluation_page import evaluation_page
 
+    if samples == 1:
+        raise SmokescopeError("one sample cannot differ from itself: compare with 2 samples or more")
+    targets = _targets(json_file, csv_file, out)
     for folder in data:
         list_pairs(folder)  # complains of a folder of the other kind
     for folder in negatives or []:
         list_negatives(folder)
     sets = list_sets([*data, *(negatives or [])])
     known = _statuses(scenes, sets) if scenes else {}
-    for folder in {path.parent for path in (json_file, csv_file) if path} | ({out} if out else set()):
+    for path in targets:
         for each in sets:
-            refuse_among(folder, each.listing)
-        prepare_folder(folder)
+            refuse_among(path.parent, each.listing)
+        prepare_file(path)
     segmenter = load_segmenter(model, device, engine)
     if samples and not segmenter.engine.can_sample:
         raise SmokescopeError(f"{model or 'the model'} has no samples to draw here: leave --samples out")
@@ -98,22 +105,39 @@ def evaluate(
     evaluation = evaluator.finish()
     speed = len(pairs) / (time.perf_counter() - started)
 
-    title = model.name if model else "smokescope's embedded model"
     told = _told(evaluation, speed, shown(segmenter), len(left_out))
-    document = {**evaluation.report, "speed": {"images_per_second": speed}, **evaluation.scenes}
-    as_json = (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
-    as_csv = rows_to_csv(evaluation.rows)
-    files = dict[Path, bytes]()
-    if json_file:
-        files[json_file] = as_json
-    if csv_file:
-        files[csv_file] = as_csv
-    if out:
-        page = evaluation_page(title, told, evaluation).encode("utf-8", "backslashreplace")
-        files |= {out / "report.html": page, out / "report.json": as_json, out / "pictures.csv": as_csv}
-    write_together(files)
     typer.echo(told)
-    typer.echo(_table(evaluation))
+    typer.echo(_table(evaluation))  # first: should a disk be full by now, this at least is told
+
+    def written(kind: Kind) -> bytes:
+        if kind == "csv":
+            return rows_to_csv(evaluation.rows)
+        if kind == "json":
+            document = {**evaluation.report, "speed": {"images_per_second": speed}, **evaluation.scenes}
+            return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
+        title = model.name if model else "smokescope's embedded model"
+        words = [told, f"data: {', '.join(each.name for each in sets)}"]
+        words += [f"compared with {samples} Monte Carlo samples"] if samples else []
+        words += [f"weights {weights_checksum(segmenter.engine, model)}", f"smokescope {__version__}"]
+        return evaluation_page(title, "; ".join(words), evaluation).encode("utf-8", "backslashreplace")
+
+    write_together({path: written(kind) for path, kind in targets.items()})
+
+
+def _targets(json_file: Path | None, csv_file: Path | None, out: Path | None) -> dict[Path, Kind]:
+    """What is to be written where.
+
+    Raises:
+        SmokescopeError: Two results have one name.
+    """
+    asked: list[tuple[Path | None, Kind]] = [(json_file, "json"), (csv_file, "csv")]
+    if out:
+        asked += [(out / "report.html", "page"), (out / "report.json", "json"), (out / "pictures.csv", "csv")]
+    kinds: dict[Path, Kind] = {}
+    for path, kind in asked:
+        if path and kinds.setdefault(path.resolve(), kind) != kind:
+            raise SmokescopeError(f"{path} is to be two results at once: give them different names")
+    return {path: kind for path, kind in asked if path}
 
 
 def _names(sets: Sequence[PictureSet]) -> dict[Pair, PictureName]:

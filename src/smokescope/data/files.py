@@ -54,6 +54,16 @@ def prepare_folder(path: Path) -> None:
         raise SmokescopeError(f"the folder {path} cannot be written to: {plain_reason(error)}") from error
 
 
+def prepare_file(path: Path) -> None:
+    """Make sure that a result can be written under a name, creating its folder where needed.
+
+    Raises:
+        SmokescopeError: A folder or device has that name, or its folder cannot be written to.
+    """
+    prepare_folder(path.parent)
+    _refuse_others(path)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that its name never stands for anything but the whole of `data`.
 
@@ -77,8 +87,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     try:
         for path, data in files.items():
             with _naming(path):
-                if path.exists() and not path.is_file():  # as root, a rename would replace /dev/null itself
-                    raise SmokescopeError(f"{path} cannot be written: a folder or device has that name")
+                _refuse_others(path)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 # Hidden, so that no walk picks it up; short, so that it fits wherever the final name does.
                 waiting[path] = path.with_name(f".{secrets.token_hex(8)}.part")
@@ -93,6 +102,12 @@ def write_together(files: Mapping[Path, bytes]) -> None:
             with suppress(OSError):
                 leftover.unlink()
         raise
+
+
+def _refuse_others(path: Path) -> None:
+    """Refuse a name that no file has but something else: as root, a rename would replace /dev/null itself."""
+    if path.exists() and not path.is_file():
+        raise SmokescopeError(f"{path} cannot be written: a folder or device has that name")
 
 
 def _write_through(path: Path, data: bytes) -> None:

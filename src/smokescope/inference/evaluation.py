@@ -21,6 +21,7 @@ from smokescope.data.layouts import Pair, read_pair
 from smokescope.data.sets import PictureName
 from smokescope.inference.rows import Row, measure_row
 from smokescope.inference.segmenter import BATCH, BATCH_PIXELS, Segmenter
+from smokescope.inference.tiles import wants_tiles
 from smokescope.metrics import Reliability, Report, RiskCoverage, SmokeMetrics
 from smokescope.uncertainty import Decomposition
 
@@ -63,7 +64,8 @@ class Evaluator:
 
     Args:
         segmenter: The model.
-        samples: Compare its uncertainties with those of so many Monte Carlo samples; 0 does not.
+        samples: Compare its uncertainties, of one pass over whole pictures, with those of so many Monte Carlo
+            samples; 0 does not.
     """
 
     def __init__(self, segmenter: Segmenter, samples: int = 0) -> None:
@@ -107,20 +109,23 @@ class Evaluator:
     def _predict(self, batch: Sequence[_Waiting]) -> None:
         pictures = [each.picture for each in batch]
         maps = self._as_maps(self.segmenter.maps(pictures))
-        sampled = None
+        sampled = one_pass = None
         if self.samples:
             # by the order of pictures, not of batches: which ones happen to wait together changes nothing
             keys = make_keys(0, torch.tensor([each.number for each in batch]))
             sampled = self._as_maps(self.segmenter.sample(pictures, self.samples, keys))
+            height, width, _ = pictures[0].shape
+            if wants_tiles(self.segmenter.tiles, height, width, self.segmenter.input):
+                one_pass = self._as_maps(self.segmenter.engine.tensors(pictures, "never"))
         smoke = torch.from_numpy(np.stack([each.smoke for each in batch])).to(self._device)
-        self._all.update(maps.probability, smoke, maps, sampled)
+        self._all.update(maps.probability, smoke, maps, sampled, one_pass)
         for number, each in enumerate(batch):
             one = slice(number, number + 1)
-            own = Decomposition(*(values[one] for values in maps))
+            own = _part(maps, one)
             if each.scene is not None:
                 metrics = self._scenes.setdefault(each.scene, self._metrics())
-                of_one = sampled and Decomposition(*(values[one] for values in sampled))
-                metrics.update(own.probability, smoke[one], own, of_one)
+                compared = (drawn and _part(drawn, one) for drawn in (sampled, one_pass))
+                metrics.update(own.probability, smoke[one], own, *compared)
             self._rows.append(measure_row(each.name, each.scene, own, smoke[one]))
 
     def _as_maps(self, maps: Decomposition) -> Decomposition:
@@ -128,6 +133,10 @@ class Evaluator:
 
     def _metrics(self) -> SmokeMetrics:
         return SmokeMetrics(self.segmenter.threshold).to(self._device)
+
+
+def _part(maps: Decomposition, pictures: slice) -> Decomposition:
+    return Decomposition(*(values[pictures] for values in maps))
 
 
 def read_ahead(pairs: Sequence[Pair]) -> Iterator[Future[tuple[NDArray[np.uint8], NDArray[np.float32]]]]:

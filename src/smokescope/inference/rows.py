@@ -10,7 +10,7 @@ from torch import Tensor
 
 from smokescope.data.comparison import Status
 from smokescope.data.sets import PictureName
-from smokescope.metrics.alarm import picture_score
+from smokescope.metrics.alarm import is_detected, peak_near_smoke, picture_score
 from smokescope.metrics.base import DECISION, overlap
 from smokescope.metrics.calibration import calibration_error, count_bins
 from smokescope.metrics.f_beta import f_beta
@@ -35,6 +35,7 @@ class Row:
         max_probability: The highest.
         score: The probability that 0.02 % of the pixels reach.
         flagged: 1 if that is above 0.5.
+        detected: 1 if besides a pixel above it is on the smoke, or near; None without smoke.
         total: Mean total uncertainty, nats.
         aleatoric: Mean aleatoric uncertainty, nats.
         epistemic: Mean epistemic uncertainty, nats.
@@ -51,6 +52,7 @@ class Row:
     max_probability: float
     score: float
     flagged: int
+    detected: int | None = None
     total: float
     aleatoric: float
     epistemic: float
@@ -59,9 +61,11 @@ class Row:
 def measure_row(picture: PictureName, scene: Status | None, maps: Decomposition, smoke: Tensor) -> Row:
     """Measure one picture, from its maps and mask [1, H, W]."""
     probability = maps.probability
-    agreement = dict[str, float]()
+    score = picture_score(probability)
+    agreement, detected = dict[str, float](), None
     if smoke.any():
         flagged = probability > DECISION
+        detected = int(is_detected(score, peak_near_smoke(probability, smoke), DECISION))
         counts = overlap(flagged, smoke)
         top = count_bins(torch.maximum(probability, 1 - probability)[0], (flagged == smoke)[0])
         agreement = {
@@ -70,7 +74,6 @@ def measure_row(picture: PictureName, scene: Status | None, maps: Decomposition,
             "iou": float(iou(counts)),
             "ece": float(calibration_error(top)),
         }
-    score = float(picture_score(probability))
     return Row(
         set=picture.set,
         name=picture.name,
@@ -78,8 +81,9 @@ def measure_row(picture: PictureName, scene: Status | None, maps: Decomposition,
         smoke=_mean(smoke),
         **agreement,
         max_probability=float(probability.max()),
-        score=score,
+        score=float(score),
         flagged=int(score > DECISION),
+        detected=detected,
         total=_mean(maps.total),
         aleatoric=_mean(maps.aleatoric),
         epistemic=_mean(maps.epistemic),

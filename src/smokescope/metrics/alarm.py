@@ -59,6 +59,11 @@ def peak_near_smoke(probability: Tensor, mask: Tensor) -> Tensor:
     return probability.masked_fill(~dilate(mask, radius), 0).amax((-2, -1))
 
 
+def is_detected(score: Tensor, peak: Tensor, threshold: float) -> Tensor:
+    """Whether smoke is found [N], by `picture_score` and `peak_near_smoke` [N]; without smoke it never is."""
+    return (score > threshold) & (peak > threshold)
+
+
 class Alarm(StreamingMetric):
     """Detections and false alarms.
 
@@ -90,9 +95,8 @@ class Alarm(StreamingMetric):
         smoke = mask.flatten(1).any(1)
         for kind, threshold in enumerate((DECISION, self.shipped_threshold)):
             if threshold is not None:
-                flagged = score > threshold
-                self.detected[kind] += (smoke & flagged & (peak > threshold)).sum()
-                self.false_alarms[kind] += (~smoke & flagged).sum()
+                self.detected[kind] += is_detected(score, peak, threshold).sum()
+                self.false_alarms[kind] += (~smoke & (score > threshold)).sum()
         self.scores.append(score.double())
         self.labels.append(smoke.double())
         self.smoke += smoke.sum()

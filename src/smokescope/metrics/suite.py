@@ -70,6 +70,7 @@ class SmokeMetrics(nn.Module):
         mask: Tensor,
         maps: UncertaintyMaps | None = None,
         sampled: UncertaintyMaps | None = None,
+        one_pass: UncertaintyMaps | None = None,
     ) -> None:
         """Take in pictures with and without smoke.
 
@@ -78,6 +79,7 @@ class SmokeMetrics(nn.Module):
             mask: [N, H, W], smoke where above 0.5; all 0 for a picture without smoke.
             maps: The three uncertainty maps given out with the probability, each [N, H, W] in nats.
             sampled: The same from Monte Carlo samples, to compare `maps` with.
+            one_pass: What to compare `sampled` with instead, where `maps` are of more than one pass.
 
         Raises:
             ValueError: Shapes differ, values are out of range, or `sampled` came without `maps`.
@@ -88,6 +90,7 @@ class SmokeMetrics(nn.Module):
         probability, mask = check_pictures(probability, mask)
         maps = None if maps is None else check_maps(maps, mask.shape)
         sampled = None if sampled is None else check_maps(sampled, mask.shape, "sampled ")
+        one_pass = maps if one_pass is None else check_maps(one_pass, mask.shape, "one pass's ")
 
         self.alarm.update(probability, mask)
         if maps is not None:
@@ -98,13 +101,13 @@ class SmokeMetrics(nn.Module):
             return
         if not smoke.all():
             probability, mask = probability[smoke], mask[smoke]
-            maps, sampled = _select(maps, smoke), _select(sampled, smoke)
+            maps, sampled, one_pass = (_select(each, smoke) for each in (maps, sampled, one_pass))
         for metric in (self.squared_error, self.f_beta, self.iou, self.calibration):
             metric.update(probability, mask)
         if maps is not None:
             self.uncertainty.update(probability, mask, maps.total, maps.epistemic)
-        if maps is not None and sampled is not None:
-            self.agreement.update(maps, sampled)
+        if one_pass is not None and sampled is not None:
+            self.agreement.update(one_pass, sampled)
 
     def compute(self) -> Report:
         """Return every figure, over all processes."""
