@@ -140,5 +140,8 @@ def test_a_run_is_not_overwritten_and_nothing_is_not_resumed(tmp_path: Path) -> 
     run_training(settings, data, tmp_path / "run")
     with pytest.raises(SmokescopeError, match="holds a run already"):
         run_training(settings, data, tmp_path / "run")
+    (tmp_path / "run" / "settings.yaml").unlink()  # then its states would be taken for the new run's
+    with pytest.raises(SmokescopeError, match="holds another run's states"):
+        run_training(settings, data, tmp_path / "run")
     with pytest.raises(SmokescopeError, match="holds no run to resume"):
         RunFolder(tmp_path / "none").settings()

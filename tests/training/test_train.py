@@ -8,12 +8,15 @@ import torch
 from tests.training.small import MODEL, Watcher, make_data, run_training, small_settings, weights
 
 from smokescope.chance import make_keys
-from smokescope.checkpoints.model import load_model
+from smokescope.checkpoints.model import load_model, save_model
 from smokescope.errors import SmokescopeError
 from smokescope.losses.objective import ObjectiveSettings
+from smokescope.models.build import build_model
 from smokescope.models.bvm import SmokeBVM
+from smokescope.models.pipeline import Pipeline
 from smokescope.models.resnet import ResNet
 from smokescope.models.unet import UNet
+from smokescope.settings.verdicts import VerdictSettings
 from smokescope.training.feed import Examples
 from smokescope.training.latent import measure_latent
 from smokescope.training.optimisers import model_optimiser, uncertainty_optimiser
@@ -66,6 +69,22 @@ def test_a_temperature_that_is_given_is_not_fitted(tmp_path: Path) -> None:
     ]
     assert found[0] not in (1.0, 1.4)
     assert found[1] == 1.4
+
+
+def test_what_a_model_says_of_its_probabilities_is_handed_on(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    verdicts = VerdictSettings(unsure_above=0.1, smoke_above=0.9)
+    for name, temperature in (("one", 2.0), ("two", 0.7)):
+        torch.manual_seed(0)
+        given = Pipeline(build_model(small_settings(tmp_path).model), None, temperature, 0.3, verdicts)
+        save_model(given, tmp_path / name)
+    models = [tmp_path / "one", tmp_path / "two"]
+    still = small_settings(tmp_path, "epochs=0", "uncertainty_steps=0")
+    found = load_model(run_training(still, data, tmp_path / "still", models=models).model_file)
+    assert (found.temperature, found.threshold, found.verdicts) == (0.7, 0.3, verdicts)
+    fitted = run_training(still, data, tmp_path / "fitted", models=models, validate=True).model_file
+    assert load_model(fitted).temperature not in (0.7, 1.0)
+    assert load_model(fitted).verdicts == verdicts
 
 
 def test_the_peer_trains_in_the_same_engine(tmp_path: Path) -> None:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from smokescope.training.settings import TrainingSettings
     from smokescope.training.sources import Data
 
-FoldOption = Annotated[int, typer.Option(min=1, help="Which fold of --folds to keep for validation.")]
+FoldOption = Annotated[
+    int | None, typer.Option(min=1, help="Which fold of --folds to keep for validation; 1 if not said.")
+]
 
 
 def train(
@@ -48,7 +50,7 @@ def train(
     folds: Annotated[
         Path | None, typer.Option("--folds", metavar="F", help="Of `data scenes`: one fold is kept apart.")
     ] = None,
-    fold: FoldOption = 1,
+    fold: FoldOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in RUN.")] = False,
     device: Annotated[str, typer.Option("--device", help=DEVICE_HELP)] = "auto",
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
@@ -73,13 +75,15 @@ def train(
 
     run = RunFolder(out)
     if resume:
-        if data or config or override or encoder or models or folds:
+        if data or config or override or encoder or models or folds or fold or skip_bad:
             raise SmokescopeError(
                 "--resume goes on with the run's own settings: it takes --out and --device only"
             )
         settings, inputs = run.settings(), run.inputs()
     elif encoder and models:
         raise SmokescopeError("--encoder and --model each give the first weights: choose one")
+    elif fold and not folds:
+        raise SmokescopeError("--fold names a fold of a file: give the file by --folds")
     elif data is None:
         raise SmokescopeError("--data DIR is missing: the folder that the configuration's sources are below")
     else:
@@ -88,7 +92,7 @@ def train(
         inputs = Inputs(
             data=str(data.resolve()),
             folds=str(folds.resolve()) if folds else None,
-            fold=fold,
+            fold=fold or 1,
             encoder=str(encoder.resolve()) if encoder else None,
             models=tuple(str(model.resolve()) for model in models or []),
             skip_bad=skip_bad,

@@ -5,6 +5,7 @@ out = R picture C. Their weights are those of antialiased bilinear resizing; pic
 share a batch, and smoke that a crop must keep is found, all without a word to the CPU.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 
 from smokescope.chance import GEOMETRY, fold_in, uniform
+from smokescope.settings.ranges import refuse_outside, refuse_small, refuse_unordered
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,13 @@ class GeometrySettings:
     """Share of the smoke pictures whose crop is certain to hold smoke; the others' fall anywhere."""
     keep_area: float = 12.0
     """Pixels of smoke that scaling leaves, or as many as there were if those are fewer."""
+
+    def __post_init__(self) -> None:
+        refuse_outside(self, 0, 1, "flip", "close", "keep_smoke")
+        refuse_outside(self, 0, math.inf, "keep_area")
+        refuse_outside(self, 0.01, 100, "scale", "closest")
+        refuse_unordered(self, "scale")
+        refuse_small(self, "aspect")
 
     @classmethod
     def off(cls) -> "GeometrySettings":

@@ -5,6 +5,7 @@
 The uncertainty net has its own loss, Eq. 6, and its own optimiser; see consistency.py.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from smokescope.losses.structure import Edges
 from smokescope.losses.supervision import supervision_loss
 from smokescope.losses.transmission import transmission_loss
 from smokescope.precision import at_least_float32
+from smokescope.settings.ranges import refuse_outside, refuse_small
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,13 @@ class ObjectiveSettings:
     sigma_p: float = 3.0
     sigma_t: float = 0.1
     shrink: int = 4
+
+    def __post_init__(self) -> None:
+        weights = ("kl", "free_nats", "transmission", "entropy", "calibrated_entropy", "epistemic")
+        refuse_outside(self, 0, math.inf, *weights)
+        refuse_small(self, "temperature_scale", "window", "sigma_p", "sigma_t", "shrink")
+        if self.window % 2 == 0:
+            raise ValueError(f"window must have a middle, an odd side, not {self.window}")
 
 
 class Terms(NamedTuple):

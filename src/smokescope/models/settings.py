@@ -1,5 +1,6 @@
 """All that is needed to build a model, as data: it travels in a checkpoint's metadata and in YAML."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,6 +9,7 @@ from smokescope.models.dropout import DropoutUnit
 from smokescope.models.resnet import Stride
 from smokescope.models.uncertainty_net import Base
 from smokescope.settings.plain import PlainSettings
+from smokescope.settings.ranges import refuse_outside
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -60,6 +62,13 @@ class ModelSettings(PlainSettings):
     unet_width: int = 32
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        widths = ("encoder_width", "inference_width", "decoder_width", "uncertainty_width", "unet_width")
+        refuse_outside(self, 1, math.inf, *widths, "aspp_bottleneck", "aspp_growth", "latent")
+        refuse_outside(self, 1, math.inf, "encoder_layers")
+        refuse_outside(self, 0, 0.99, "dropout")
 
 
 PAPER = ModelSettings()

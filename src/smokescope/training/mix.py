@@ -1,8 +1,9 @@
 """The data mix: which picture of which source comes when, as a function of the seed and nothing else.
 
-An epoch shows each picture of a source `weight` times: 2 twice, 0.25 every fourth epoch. Its order is a
-shuffle of all sources together. Nothing is remembered from step to step, so that a run which goes on after a
-stop, or on more devices, meets the same pictures.
+An epoch shows each picture of a source `weight` times: 2 twice, 0.25 every fourth epoch; rounded to whole
+pictures, and at least one of each source that has a weight. Its order is a shuffle of all sources together.
+Nothing is remembered from step to step, so that a run which goes on after a stop, or on more devices, meets
+the same pictures.
 
     >>> Mix([100, 40], [1.0, 0.5], seed=0).epoch(0)[:2]      # (source, picture) each
 """
@@ -24,7 +25,7 @@ class Mix:
 
     def __init__(self, counts: Sequence[int], weights: Sequence[float], seed: int) -> None:
         self._counts, self._seed = list(counts), seed
-        self._shares = [round(c * w) for c, w in zip(counts, weights, strict=True)]
+        self._shares = [max(round(c * w), int(c * w > 0)) for c, w in zip(counts, weights, strict=True)]
 
     def __len__(self) -> int:
         """Pictures an epoch."""

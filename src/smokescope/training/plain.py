@@ -5,8 +5,10 @@ under a wrong name or of a wrong type is found here, and named, before it does n
 """
 
 import dataclasses
+import math
 import types
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -87,11 +89,9 @@ def _read(kind: object, value: object, where: str) -> object:
             raise SmokescopeError(f"{where} must have {len(kinds)} values, not {len(value)}")
         return tuple(_read(k, v, f"{where}[{i}]") for i, (k, v) in enumerate(zip(kinds, value, strict=True)))
     if kind is float and isinstance(value, int | str) and not isinstance(value, bool):
-        try:
-            return float(value)  # YAML reads 1e-4 as a text, for want of a point
-        except ValueError:
-            pass
-    if type(value) is not kind:
+        with suppress(ValueError):
+            value = float(value)  # YAML reads 1e-4 as a text, for want of a point
+    if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
         raise SmokescopeError(f"{where} must be {_WORDS[cast(type, kind)]}, not {value!r}")
     return value
 

@@ -61,6 +61,8 @@ class RunFolder:
         """Raise a `SmokescopeError` if there is a run already."""
         if self.settings_file.exists():
             raise SmokescopeError(f"{self.path} holds a run already: --resume goes on with it")
+        if self.states.steps():
+            raise SmokescopeError(f"{self.states.folder} holds another run's states: name another folder")
 
     def settings(self) -> TrainingSettings:
         """The settings of the run that is there.

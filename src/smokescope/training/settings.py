@@ -4,6 +4,7 @@ A configuration file may begin with `extends: NAME`, another file beside it, and
 names of the files that come with smokescope (`default`, `paper`, ...) stand for them.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -15,6 +16,7 @@ from smokescope.errors import SmokescopeError
 from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.pipeline import InputSettings
 from smokescope.models.settings import ModelSettings
+from smokescope.settings.ranges import refuse_outside
 from smokescope.training.plain import from_plain, parse_yaml, read_yaml
 
 Kind = Literal["pairs", "negatives", "rendered", "transplanted", "lookalikes", "scribbles"]
@@ -45,8 +47,7 @@ class Source:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        if self.weight < 0:
-            raise ValueError(f"weight must be at least 0, not {self.weight}")
+        refuse_outside(self, 0, math.inf, "weight")
         if (self.kind == "scribbles") != (self.strokes is not None):
             raise ValueError("strokes names the folder of scribbles, and goes with that kind only")
 
@@ -78,6 +79,11 @@ class OptimiserSettings:
     warmup: float = 0.0
     clip: float = 0.0
 
+    def __post_init__(self) -> None:
+        rates = ("learning_rate", "encoder_factor", "uncertainty_learning_rate", "weight_decay")
+        refuse_outside(self, 0, math.inf, *rates, "step_epoch", "step_factor", "clip")
+        refuse_outside(self, 0, 1, "warmup")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
@@ -97,7 +103,8 @@ class TrainingSettings:
         samples: B, predictions of the decoder that make the uncertainty net's targets.
         uncertainty_steps: Steps at the end that fit the uncertainty net alone, to the averaged model.
         offset: Added to the logits of what the first stage ends with: below 0 masks are tighter.
-        temperature: Of the model; none: fitted on the pictures kept from training, 1 where there are none.
+        temperature: Of the model; none: fitted on the pictures kept from training. Where there are none it
+            is that of the model which the run begins with, else 1.
         kl_warmup: Share of the first stage over which the weight of the KL divergence rises from 0.
         ema: Decay of the average of weights that is validated and shipped; 0 takes the last weights.
         freeze_batch_norm: Whose statistics stay: those that the encoder's weights came with, or all.
@@ -136,12 +143,11 @@ class TrainingSettings:
     save_every: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("batch", "side", "validate_every", "save_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("epochs", "samples", "seed", "uncertainty_steps", "ema"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        refuse_outside(self, 1, math.inf, "batch", "side", "samples", "validate_every", "save_every")
+        refuse_outside(self, 32, math.inf, "size")  # the encoder's largest stride
+        refuse_outside(self, 0, math.inf, "epochs", "uncertainty_steps", "validation_samples", "ema")
+        refuse_outside(self, 0, 2**63 - 1, "seed")
+        refuse_outside(self, 0, 1, "kl_warmup")
         if self.temperature is not None and self.temperature <= 0:
             raise ValueError(f"temperature must be above 0, not {self.temperature}")
         if self.ema >= 1:
@@ -151,6 +157,9 @@ class TrainingSettings:
         kinds = {source.kind for source in self.data}
         if "scribbles" in kinds and len(kinds) > 1:
             raise ValueError("scribbles have a loss of their own, and cannot be mixed with other kinds")
+        whole, split = ({s.folder for s in self.data if s.whole is each} for each in (True, False))
+        if both := sorted(whole & split):
+            raise ValueError(f"{both[0]} is whole in one line and split in another: what is kept would leak")
 
 
 def read_settings(config: str, overrides: Sequence[str] = ()) -> TrainingSettings:

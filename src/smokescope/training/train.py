@@ -1,6 +1,7 @@
 """A whole run: from settings and a data folder to a model file with its figures."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -55,9 +56,10 @@ def train(
         raise SmokescopeError("with epochs: 0 only an uncertainty net is fitted: name its model by --model")
     torch.manual_seed(settings.seed)  # of the first weights; all later chance is keyed
     model = build_model(settings.model)
+    given = [load_model(Path(path)) for path in inputs.models]
     if not (resume and run.states.steps()):  # a run that was stopped before its first state has no weights
-        _load_first_weights(model, inputs)
-    trainer = Trainer(settings, model, data, run, fabric, observer)
+        _load_first_weights(model, inputs, given)
+    trainer = Trainer(settings, model, data, run, fabric, observer, given[-1] if given else None)
     if fabric.is_global_zero and not resume:  # now that nothing of it was refused
         run.begin(settings, inputs)
     fabric.barrier()
@@ -88,14 +90,14 @@ def train(
     return found
 
 
-def _load_first_weights(model: SmokeModel, inputs: Inputs) -> None:
+def _load_first_weights(model: SmokeModel, inputs: Inputs, given: Sequence[Pipeline]) -> None:
     """Give a new model the weights that the run was given, of the encoder or of everything.
 
     Raises:
         SmokescopeError: There are no such weights, or they are of another network.
     """
-    if inputs.models:
-        states = [_read_like(model, Path(path)) for path in inputs.models]
+    if given:
+        states = [_state_like(model, *each) for each in zip(given, inputs.models, strict=True)]
         # an uncertainty net follows one model's predictions: the mean of two nets would follow nobody's
         own = {name: t for name, t in states[-1].items() if name.startswith("uncertainty.")}
         model.load_state_dict(mean_state(states) | own)
@@ -103,14 +105,13 @@ def _load_first_weights(model: SmokeModel, inputs: Inputs) -> None:
         load_encoder(model.encoder, Path(inputs.encoder))
 
 
-def _read_like(model: SmokeModel, path: Path) -> dict[str, Tensor]:
-    """The weights in a file, if they are of the same network as a model's."""
-    given = load_model(path).network
-    if given.settings != model.settings:
+def _state_like(model: SmokeModel, given: Pipeline, path: str) -> dict[str, Tensor]:
+    """The weights of a file, if they are of the same network as a model's."""
+    if given.network.settings != model.settings:
         raise SmokescopeError(
             f"{path} is another network than the configuration's: make them the same under model:"
         )
-    return given.state_dict()
+    return given.network.state_dict()
 
 
 def _plain(bins: Bins) -> dict[str, list[float | None]]:

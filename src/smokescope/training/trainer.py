@@ -40,6 +40,8 @@ class Trainer:
         run: Where states and log go.
         fabric: Launched.
         observer: Told how it goes.
+        given: The model that the weights came from, if any: its threshold and verdicts are handed on, and
+            its temperature where none is given or fitted.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Trainer:
         run: RunFolder,
         fabric: Fabric,
         observer: Observer,
+        given: Pipeline | None = None,
     ) -> None:
         if settings.batch % fabric.world_size:
             raise SmokescopeError(
@@ -71,7 +74,8 @@ class Trainer:
         if settings.compile and fabric.device.type == "cuda":
             for part in self.model.children():
                 part.compile(dynamic=False)
-        self.temperature = settings.temperature or 1.0
+        self.temperature = settings.temperature or (given.temperature if given else 1.0)
+        self._handed_on = (given.threshold, given.verdicts) if given else ()
         self._spoilt = torch.zeros((), device=fabric.device)  # losses and gradients that were not finite
 
     def fit(self, resume: bool = False) -> None:
@@ -129,7 +133,7 @@ class Trainer:
         if self.fabric.world_size > 1:  # on CPUs, each process has statistics of its own part of the batches
             for buffer in network.buffers():
                 buffer.copy_(self.fabric.broadcast(buffer))
-        return Pipeline(network, self.settings.input, self.temperature).eval()
+        return Pipeline(network, self.settings.input, self.temperature, *self._handed_on).eval()
 
     def _enter(self, step: int) -> Stage:
         """The stage that goes on after a step."""
