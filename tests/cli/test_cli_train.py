@@ -51,6 +51,16 @@ def test_from_pictures_to_a_report(run: Run, tmp_path: Path, config: Path) -> No
     assert again.returncode == 0, again.stderr
 
 
+def test_what_is_skipped_is_named(run: Run, tmp_path: Path, config: Path) -> None:
+    data = make_data(tmp_path / "data")
+    (data / "pairs" / "img" / "3.png").write_text("text")
+    arguments = ("train", "--data", data, "--config", config, "--out", tmp_path / "run", "--set", "epochs=1")
+    assert "3.png" in run(*arguments).stderr
+    done = run(*arguments, "--skip-bad")
+    assert done.returncode == 0
+    assert "3.png" in done.stderr
+
+
 def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path) -> None:
     data = make_data(tmp_path / "data")
     out = tmp_path / "run"

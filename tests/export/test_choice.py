@@ -15,9 +15,10 @@ from tests.export.conftest import Exported
 from tests.export.test_cache import exports, folder  # noqa: F401  # fixtures
 
 import smokescope
+from smokescope.checkpoints import embedded
 from smokescope.data.pictures import encode_png
 from smokescope.errors import SmokescopeError
-from smokescope.export import cache, choice
+from smokescope.export import choice
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -112,10 +113,10 @@ def test_a_bad_model_is_told_of_once(tmp_path: Path, caplog: pytest.LogCaptureFi
 
 @pytest.mark.usefixtures("folder", "exports")
 def test_the_embedded_model_has_engines_too(exported: Exported, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "embedded_weights", lambda: None)
+    monkeypatch.setattr(embedded, "embedded_weights", lambda: None)
     with pytest.raises(SmokescopeError, match="ships no weights"):
         smokescope.load(engine="onnx")
-    monkeypatch.setattr(cache, "embedded_weights", lambda: exported.safetensors)
+    monkeypatch.setattr(embedded, "embedded_weights", lambda: exported.safetensors)
     assert smokescope.load(engine="onnx").engine.name == "onnxruntime"
 
 

@@ -68,6 +68,11 @@ def test_a_fold_is_kept_from_training_and_validated_on(tmp_path: Path) -> None:
     assert [v.kind for v in data.validation] == ["pairs"]
     with pytest.raises(SmokescopeError, match="nothing is known of"):
         load(tmp_path, split=Split(replace(folds, sets={"pairs": "pairs"}), 1))
+    with pytest.raises(SmokescopeError, match="fold 1 has no picture to validate on"):
+        load(tmp_path, "validation_names='[a-z]+'", split=Split(folds, 1))
+    fewer = replace(folds, folds=[folds.folds[0], folds.folds[1][1:]])
+    with pytest.raises(SmokescopeError, match=r"do not speak of 1 pictures of .*pairs, 1 among them"):
+        load(tmp_path, split=Split(fewer, 1))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,21 @@ def embedded_weights() -> Traversable | None:
     return found if found.is_file() else None
 
 
+def require_embedded() -> Traversable:
+    """The model file inside the package.
+
+    Raises:
+        SmokescopeError: This build ships none.
+    """
+    found = embedded_weights()
+    if found is None:
+        raise SmokescopeError(
+            "this build of smokescope ships no weights: name a model file (--model), or install it again, "
+            "with smokescope/weights/default.safetensors"
+        )
+    return found
+
+
 def load_embedded() -> "Pipeline":
     """Load the model that comes with smokescope.
 
@@ -24,8 +39,5 @@ def load_embedded() -> "Pipeline":
     """
     from smokescope.checkpoints.model import load_model
 
-    found = embedded_weights()
-    if found is None:
-        raise SmokescopeError("this build of smokescope ships no weights: name a model file")
-    with as_file(found) as path:
+    with as_file(require_embedded()) as path:
         return load_model(path)

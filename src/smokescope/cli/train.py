@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from smokescope.cli.console import Show, progress_bar
+from smokescope.cli.console import Show, complain, progress_bar
 from smokescope.cli.devices import DEVICE_HELP, choose_device
 from smokescope.errors import SmokescopeError
 
@@ -134,7 +134,11 @@ def _load(settings: "TrainingSettings", inputs: "Inputs") -> "Data":
 
     split = Split(read_folds(Path(inputs.folds)), inputs.fold) if inputs.folds else None
     with progress_bar("reading") as show:
-        return load_data(settings, Path(inputs.data), split, skip_bad=inputs.skip_bad, progress=show)
+        data = load_data(settings, Path(inputs.data), split, skip_bad=inputs.skip_bad, progress=show)
+    for cache in {id(each.cache): each.cache for each in data.training}.values():
+        for problem in cache.problems:  # left out, as was asked for
+            complain(problem)
+    return data
 
 
 class _Bar:

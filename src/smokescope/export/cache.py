@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from smokescope import __version__
-from smokescope.checkpoints.embedded import embedded_weights
+from smokescope.checkpoints.embedded import require_embedded
 from smokescope.data.files import open_input, write_together
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.base import Engine
@@ -125,8 +125,5 @@ def _weights(model: Path | None) -> Iterator[Path]:
     if model is not None:
         yield model
         return
-    embedded = embedded_weights()
-    if embedded is None:
-        raise SmokescopeError("this build of smokescope ships no weights: name a model file")
-    with as_file(embedded) as path:
+    with as_file(require_embedded()) as path:
         yield path

@@ -6,7 +6,7 @@ from importlib.resources import as_file
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from smokescope.checkpoints.embedded import embedded_weights
+from smokescope.checkpoints.embedded import require_embedded
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model
 from smokescope.data.files import write_together
@@ -90,10 +90,7 @@ def _files(onnx: bytes, format: Format, out: Path, calibration: Sequence[Pixels]
 def _read(model: Path | None) -> tuple[Pipeline, dict[str, str]]:
     """A model, and what its file says of it."""
     if model is None:
-        embedded = embedded_weights()
-        if embedded is None:
-            raise SmokescopeError("this build of smokescope ships no weights: name a model file with --model")
-        with as_file(embedded) as path:
+        with as_file(require_embedded()) as path:
             return _read(path)
     pipeline = load_model(model)
     notes = {key: value for key, value in summarise(model).metadata.items() if key not in OWN}

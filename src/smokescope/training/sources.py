@@ -39,6 +39,15 @@ class Split:
         """Names of a folder's pictures that are kept for validation."""
         return set(self.folds.validation(self.fold, find_set(self.folds.sets, folder)))
 
+    def refuse_strangers(self, folder: Path, cache: PictureCache) -> None:
+        """Raise a `SmokescopeError` if a folder has pictures that no fold has: nobody would ever see them."""
+        known = self.training(folder) | self.validation(folder)
+        if strangers := [pair.name for pair in cache.pairs if pair.name not in known]:
+            raise SmokescopeError(
+                f"the folds do not speak of {len(strangers)} pictures of {folder}, {strangers[0]} among "
+                "them: make them anew with smokescope data scenes"
+            )
+
 
 @dataclass(frozen=True)
 class Data:
@@ -66,7 +75,8 @@ def load_data(
         progress: Told how far reading is, of each folder.
 
     Raises:
-        SmokescopeError: A folder is missing or of another kind, or files in it cannot be used.
+        SmokescopeError: A folder is missing or of another kind, files in it cannot be used, or the split does
+            not speak of all pictures, or leaves none to validate on.
     """
     opened: dict[tuple[str, str | None], PictureCache] = {}
 
@@ -83,7 +93,10 @@ def load_data(
     training = []
     for source in settings.data:
         cache = cache_of(source.folder, source.strokes)
-        allowed = None if split is None or source.whole else split.training(root / source.folder)
+        allowed = None
+        if split is not None and not source.whole:
+            split.refuse_strangers(root / source.folder, cache)
+            allowed = split.training(root / source.folder)
         training.append(Pictures(source.kind, cache, _select(source, cache, allowed), source.weight))
     validation = []
     for folder in dict.fromkeys(source.folder for source in settings.data if not source.whole):
@@ -93,6 +106,11 @@ def load_data(
         cache = cache_of(folder, None, kept)  # whole masks, also where strokes are trained on
         if numbers := _matching(cache, settings.validation_names, kept):
             validation.append(Pictures(_own_kind(cache), cache, numbers))
+    if split is not None and not validation:
+        raise SmokescopeError(
+            f"fold {split.fold} has no picture to validate on whose name matches validation_names, "
+            f"{settings.validation_names}"
+        )
     return Data(training, sorted(validation, key=lambda pictures: pictures.kind != "pairs"))
 
 

@@ -48,7 +48,7 @@ def validate(
     batches = _batches(_by_size(pictures))
     # the first process shows pictures, and can show only its own
     smoky = [item for batch in batches[:: fabric.world_size] for item in batch if _smoky(*item)]
-    shown = {_name(smoky[i]) for i in _spread(len(smoky), SHOWN)}
+    shown = [smoky[i] for i in _spread(len(smoky), SHOWN)]
     kept: list[Sample] = []
     for batch in batches[fabric.global_rank :: fabric.world_size]:
         loaded = [source.cache[number] for source, number in batch]
@@ -65,7 +65,7 @@ def validate(
         metrics.update(probability, mask, maps, sampled)
         counts.update(probability, mask)
         for i, item in enumerate(batch):
-            if _name(item) in shown:
+            if any(item[0] is source and item[1] == number for source, number in shown):
                 kept.append(_sample(item, loaded[i], probability[i], Maps(*(m[i] for m in maps))))
     logits = mean_over_processes(fabric, counts.counts)
     return Validation(metrics.compute(), metrics.calibration.reliability(), logits, kept)
