@@ -123,10 +123,11 @@ def test_what_is_missing_is_said_to_be(run: RunFolder) -> None:
 
 def test_a_run_without_validation_is_still_finished(run: RunFolder) -> None:
     log_steps(run)
-    finish(run)
+    finish(run, temperature=1.5)
     page = read(run)
     assert "finished after step 1000" in page
-    assert "Not measured" in section(page, "Validation")
+    assert "no pictures were kept from training" in section(page, "Result")
+    assert "<h2>Validation</h2>" not in page  # nor any other table of nothing
     assert "Loss" in titles(page)
 
 
@@ -189,7 +190,7 @@ def test_long_logs_make_short_lines_and_repeated_validations_one_point(run: RunF
 def test_a_network_without_chance_is_not_blamed_for_it(tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "unet")
     run.begin(read_settings("unet"), Inputs(data="data"))
-    finish(run, temperature=1.0)
+    finish(run, temperature=1.0, validation=report())
     page = read(run)
     assert "A plain U-Net has neither" in page
     assert 'role="alert"' not in page

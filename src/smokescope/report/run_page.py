@@ -29,6 +29,9 @@ _HONEST = (
     "On the dashed line a model is honest: of all pixels that it gives 80 %, 80 in 100 come true. Below it, "
     "less comes true than it says. Bars show how the pixels are spread over the probabilities."
 )
+_UNMEASURED = (
+    "Not measured: no pictures were kept from training (--folds). smokescope evaluate measures it on others."
+)
 _VALIDATION = (
     "On pictures kept apart from training. The last point of a finished run is the model that is shipped, "
     "its temperature fitted to these same pictures, if the settings give none."
@@ -64,16 +67,17 @@ def write_run_page(run: RunFolder) -> Path:
     if validations and not finished:
         figures = validations[-1]
         measured += f" Of step {figure(figures, 'step') or 0:.0f}, not of a finished model."
-    sections = [
-        _sources(settings),
+    result = [
         figures_table(figures, measured),
         _epistemic(figures, settings),
         _charts("Calibration", reliability_charts(figures), _HONEST),
         _samples(run),
         _charts("Validation", curves.validation, _VALIDATION),
-        _charts("Training", curves.training, _training_words(settings)),
-        _settings(settings),
     ]
+    if finished and not figures.keys() - {"temperature"}:
+        result = [_words("Result", _UNMEASURED)]
+    training = _charts("Training", curves.training, _training_words(settings))
+    sections = [_sources(settings), *result, training, _settings(settings)]
     target = run.path / "report.html"
     words = f"A training run, {state} step {last:.0f}."
     write_atomically(target, page(run.path.resolve().name, "train", words, sections).encode())

@@ -65,12 +65,11 @@ def train(
     fabric.barrier()
     trainer.fit(resume)
     pipeline, found = trainer.pipeline(), None
-    figures: dict[str, object] = {}
+    figures: dict[str, object] = {"temperature": pipeline.temperature}
     if data.validation:
         samples = settings.validation_samples if isinstance(model, SmokeBVM) else 0
         found = validate(pipeline, data.validation, fabric, samples)
-        figures = {
-            "temperature": pipeline.temperature,
+        figures |= {
             "validation": found.report,
             "reliability": {kind: _plain(bins) for kind, bins in found.reliability._asdict().items()},
         }
