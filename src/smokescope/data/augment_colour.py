@@ -13,7 +13,7 @@ from torch import Tensor
 from smokescope.chance import COLOURS, fold_in, uniform
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
 from smokescope.physics.rendering.noise import Dice
-from smokescope.settings.ranges import refuse_outside, refuse_small, refuse_unordered
+from smokescope.settings.ranges import refuse_outside, refuse_unordered, refuse_up_to_zero
 
 Range = tuple[float, float]
 
@@ -54,7 +54,7 @@ class ColourSettings:
         refuse_outside(self, 0, 1, "grey", "haze", "haze_strength", "blur", "noise", "jpeg")
         refuse_outside(self, 0, math.inf, "hue", "blur_sigma", "noise_gain", "noise_read")
         refuse_outside(self, 1, 100, "jpeg_quality")
-        refuse_small(self, "brightness", "contrast", "saturation", "white_balance", "gamma")
+        refuse_up_to_zero(self, "brightness", "contrast", "saturation", "white_balance", "gamma")
         refuse_unordered(self, "haze_strength", "blur_sigma", "noise_gain", "noise_read", "jpeg_quality")
 
     @classmethod

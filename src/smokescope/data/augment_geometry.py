@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from smokescope.chance import GEOMETRY, fold_in, uniform
-from smokescope.settings.ranges import refuse_outside, refuse_small, refuse_unordered
+from smokescope.settings.ranges import refuse_outside, refuse_unordered, refuse_up_to_zero
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class GeometrySettings:
         refuse_outside(self, 0, math.inf, "keep_area")
         refuse_outside(self, 0.01, 100, "scale", "closest")
         refuse_unordered(self, "scale")
-        refuse_small(self, "aspect")
+        refuse_up_to_zero(self, "aspect")
 
     @classmethod
     def off(cls) -> "GeometrySettings":

@@ -18,7 +18,7 @@ def refuse_outside(settings: object, least: float, most: float, *names: str) -> 
                 raise ValueError(f"{name} must be {bound}, not {number}")
 
 
-def refuse_small(settings: object, *names: str) -> None:
+def refuse_up_to_zero(settings: object, *names: str) -> None:
     """As `refuse_outside`, for what must be above 0: a `ValueError` names what is not."""
     for name in names:
         value = getattr(settings, name)
