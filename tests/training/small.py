@@ -83,12 +83,14 @@ class Watcher:
     def __init__(self) -> None:
         self.steps: list[Progress] = []
         self.reports: list[Report] = []
+        self.samples: Sequence[Sample] = ()
 
     def progressed(self, progress: Progress) -> None:
         self.steps.append(progress)
 
     def validated(self, step: int, report: Report, samples: Sequence[Sample]) -> None:
         self.reports.append(report)
+        self.samples = samples
 
 
 def run_training(
@@ -111,6 +113,8 @@ def run_training(
     inputs = Inputs(
         data=str(data), encoder=str(encoder) if encoder else None, models=tuple(str(path) for path in models)
     )
+    if resume:  # as the command does
+        inputs = run.inputs()
     train(settings, loaded, run, fabric, observer or Observers(), inputs, resume=resume)
     return run
 

@@ -27,10 +27,12 @@ def test_any_mix_is_whole_and_repeatable(parts: list[tuple[int, float]], seed: i
     counts, weights = zip(*parts, strict=True)
     order = Mix(counts, weights, seed).epoch(epoch)
     np.testing.assert_array_equal(order, Mix(counts, weights, seed).epoch(epoch))
-    for source, (count, weight) in enumerate(parts):
+    # one at least, lest a source that somebody named is never seen
+    shares = [max(1, round(c * w)) if w else 0 for c, w in parts]
+    assert len(order) == sum(shares)
+    for source, ((count, _), share) in enumerate(zip(parts, shares, strict=True)):
         mine = order[order[:, 0] == source, 1]
-        # one at least, lest a source that somebody named is never seen
-        assert len(mine) == (max(1, round(count * weight)) if weight else 0)
+        assert len(mine) == share
         times = Counter(mine.tolist())
         assert all(0 <= number < count for number in times)
         if times:  # whole passes but for the first and the last

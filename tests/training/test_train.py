@@ -82,9 +82,24 @@ def test_what_a_model_says_of_its_probabilities_is_handed_on(tmp_path: Path) -> 
     still = small_settings(tmp_path, "epochs=0", "uncertainty_steps=0")
     found = load_model(run_training(still, data, tmp_path / "still", models=models).model_file)
     assert (found.temperature, found.threshold, found.verdicts) == (0.7, 0.3, verdicts)
+    steps = small_settings(tmp_path, "epochs=0", "uncertainty_steps=3")
+    run = run_training(steps, data, tmp_path / "steps", models=models)
+    (tmp_path / "two").rename(tmp_path / "gone")  # a run's folder is enough to go on with it
+    again = load_model(run_training(steps, data, run.path, resume=True).model_file)
+    assert (again.temperature, again.threshold, again.verdicts) == (0.7, 0.3, verdicts)
+    (tmp_path / "gone").rename(tmp_path / "two")
     fitted = run_training(still, data, tmp_path / "fitted", models=models, validate=True).model_file
     assert load_model(fitted).temperature not in (0.7, 1.0)
     assert load_model(fitted).verdicts == verdicts
+
+
+def test_only_smoke_is_shown_also_where_other_pictures_have_its_name(tmp_path: Path) -> None:
+    data, watcher = make_data(tmp_path / "data"), Watcher()
+    for number in range(8, 12):
+        (data / f"negatives/{number}.png").rename(data / f"negatives/{number - 8}.png")
+    settings = small_settings(tmp_path, "epochs=1")
+    run_training(settings, data, tmp_path / "run", validate=True, observer=watcher)
+    assert [sample.mask.any() for sample in watcher.samples] == [True] * 6
 
 
 def test_the_peer_trains_in_the_same_engine(tmp_path: Path) -> None:

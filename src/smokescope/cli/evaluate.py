@@ -121,7 +121,8 @@ def evaluate(
         words += [f"weights {weights_checksum(segmenter.engine, model)}", f"smokescope {__version__}"]
         return evaluation_page(title, "; ".join(words), evaluation).encode("utf-8", "backslashreplace")
 
-    write_together({path: written(kind) for path, kind in targets.items()})
+    made = {kind: written(kind) for kind in set(targets.values())}
+    write_together({path: made[kind] for path, kind in targets.items()})
 
 
 def _targets(json_file: Path | None, csv_file: Path | None, out: Path | None) -> dict[Path, Kind]:

@@ -3,14 +3,30 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from smokescope.data.files import plain_reason, prepare_folder, write_atomically, write_together
 from smokescope.errors import SmokescopeError
+from smokescope.settings.verdicts import VerdictSettings
 from smokescope.training.plain import from_plain, read_yaml, to_yaml
 from smokescope.training.settings import TrainingSettings, read_settings
 from smokescope.training.state import States
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandedOn:
+    """How a model's answer is read: what stays when a run begins with it.
+
+    Attributes:
+        temperature: Where the settings give none and there are no pictures to fit one on.
+        threshold: Above which a probability is called smoke.
+        verdicts: By which regions are called smoke, or handed to a person.
+    """
+
+    temperature: float = 1.0
+    threshold: float = 0.5
+    verdicts: VerdictSettings = field(default_factory=VerdictSettings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +41,7 @@ class Inputs:
         models: Whole models to begin with instead, with the mean of their weights, and the last one's
             uncertainty net.
         skip_bad: Go on without files that cannot be used.
+        handed_on: Of the last of the models, so that a run goes on without their files.
     """
 
     data: str
@@ -33,6 +50,7 @@ class Inputs:
     encoder: str | None = None
     models: tuple[str, ...] = ()
     skip_bad: bool = False
+    handed_on: HandedOn = field(default_factory=HandedOn)
 
 
 class RunFolder:

@@ -16,7 +16,7 @@ from smokescope.errors import SmokescopeError
 from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.pipeline import InputSettings
 from smokescope.models.settings import ModelSettings
-from smokescope.settings.ranges import refuse_outside
+from smokescope.settings.ranges import refuse_outside, refuse_up_to_zero
 from smokescope.training.plain import from_plain, parse_yaml, read_yaml
 
 Kind = Literal["pairs", "negatives", "rendered", "transplanted", "lookalikes", "scribbles"]
@@ -148,8 +148,8 @@ class TrainingSettings:
         refuse_outside(self, 0, math.inf, "epochs", "uncertainty_steps", "validation_samples", "ema")
         refuse_outside(self, 0, 2**63 - 1, "seed")
         refuse_outside(self, 0, 1, "kl_warmup")
-        if self.temperature is not None and self.temperature <= 0:
-            raise ValueError(f"temperature must be above 0, not {self.temperature}")
+        if self.temperature is not None:
+            refuse_up_to_zero(self, "temperature")
         if self.ema >= 1:
             raise ValueError(f"ema is a decay below 1, not {self.ema}")
         if not self.data:

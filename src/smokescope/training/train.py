@@ -1,8 +1,7 @@
 """A whole run: from settings and a data folder to a model file with its figures."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -21,7 +20,7 @@ from smokescope.models.resnet import ResNet
 from smokescope.training.ema import mean_state
 from smokescope.training.latent import LatentFigures, measure_latent
 from smokescope.training.observers import Observer
-from smokescope.training.run_folder import Inputs, RunFolder
+from smokescope.training.run_folder import HandedOn, Inputs, RunFolder
 from smokescope.training.settings import TrainingSettings
 from smokescope.training.sources import Data
 from smokescope.training.trainer import Trainer
@@ -56,10 +55,9 @@ def train(
         raise SmokescopeError("with epochs: 0 only an uncertainty net is fitted: name its model by --model")
     torch.manual_seed(settings.seed)  # of the first weights; all later chance is keyed
     model = build_model(settings.model)
-    given = [load_model(Path(path)) for path in inputs.models]
     if not (resume and run.states.steps()):  # a run that was stopped before its first state has no weights
-        _load_first_weights(model, inputs, given)
-    trainer = Trainer(settings, model, data, run, fabric, observer, given[-1] if given else None)
+        inputs = replace(inputs, handed_on=_load_first_weights(model, inputs))
+    trainer = Trainer(settings, model, data, run, fabric, observer, inputs.handed_on)
     if fabric.is_global_zero and not resume:  # now that nothing of it was refused
         run.begin(settings, inputs)
     fabric.barrier()
@@ -89,28 +87,35 @@ def train(
     return found
 
 
-def _load_first_weights(model: SmokeModel, inputs: Inputs, given: Sequence[Pipeline]) -> None:
+def _load_first_weights(model: SmokeModel, inputs: Inputs) -> HandedOn:
     """Give a new model the weights that the run was given, of the encoder or of everything.
+
+    Returns:
+        What of the last of the models given stays.
 
     Raises:
         SmokescopeError: There are no such weights, or they are of another network.
     """
-    if given:
-        states = [_state_like(model, *each) for each in zip(given, inputs.models, strict=True)]
+    if inputs.models:
+        given = [_read_like(model, Path(path)) for path in inputs.models]
+        states, last = [each.network.state_dict() for each in given], given[-1]
         # an uncertainty net follows one model's predictions: the mean of two nets would follow nobody's
         own = {name: t for name, t in states[-1].items() if name.startswith("uncertainty.")}
         model.load_state_dict(mean_state(states) | own)
-    elif inputs.encoder is not None and isinstance(model.encoder, ResNet):
+        return HandedOn(temperature=last.temperature, threshold=last.threshold, verdicts=last.verdicts)
+    if inputs.encoder is not None and isinstance(model.encoder, ResNet):
         load_encoder(model.encoder, Path(inputs.encoder))
+    return HandedOn()
 
 
-def _state_like(model: SmokeModel, given: Pipeline, path: str) -> dict[str, Tensor]:
-    """The weights of a file, if they are of the same network as a model's."""
+def _read_like(model: SmokeModel, path: Path) -> Pipeline:
+    """The model in a file, if it is of the same network as another."""
+    given = load_model(path)
     if given.network.settings != model.settings:
         raise SmokescopeError(
             f"{path} is another network than the configuration's: make them the same under model:"
         )
-    return given.network.state_dict()
+    return given
 
 
 def _plain(bins: Bins) -> dict[str, list[float | None]]:

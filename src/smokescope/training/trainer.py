@@ -17,7 +17,7 @@ from smokescope.training.ema import Average
 from smokescope.training.feed import Examples, Feed
 from smokescope.training.observers import Observer, Progress
 from smokescope.training.optimisers import set_rates
-from smokescope.training.run_folder import RunFolder
+from smokescope.training.run_folder import HandedOn, RunFolder
 from smokescope.training.schedule import rate_factor, rise
 from smokescope.training.settings import TrainingSettings
 from smokescope.training.sources import Data
@@ -40,8 +40,7 @@ class Trainer:
         run: Where states and log go.
         fabric: Launched.
         observer: Told how it goes.
-        given: The model that the weights came from, if any: its threshold and verdicts are handed on, and
-            its temperature where none is given or fitted.
+        handed_on: Of the model that the weights came from, if any.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Trainer:
         run: RunFolder,
         fabric: Fabric,
         observer: Observer,
-        given: Pipeline | None = None,
+        handed_on: HandedOn | None = None,
     ) -> None:
         if settings.batch % fabric.world_size:
             raise SmokescopeError(
@@ -74,8 +73,8 @@ class Trainer:
         if settings.compile and fabric.device.type == "cuda":
             for part in self.model.children():
                 part.compile(dynamic=False)
-        self.temperature = settings.temperature or (given.temperature if given else 1.0)
-        self._handed_on = (given.threshold, given.verdicts) if given else ()
+        self._handed_on = handed_on or HandedOn()
+        self.temperature = settings.temperature or self._handed_on.temperature
         self._spoilt = torch.zeros((), device=fabric.device)  # losses and gradients that were not finite
 
     def fit(self, resume: bool = False) -> None:
@@ -133,7 +132,8 @@ class Trainer:
         if self.fabric.world_size > 1:  # on CPUs, each process has statistics of its own part of the batches
             for buffer in network.buffers():
                 buffer.copy_(self.fabric.broadcast(buffer))
-        return Pipeline(network, self.settings.input, self.temperature, *self._handed_on).eval()
+        kept = self._handed_on
+        return Pipeline(network, self.settings.input, self.temperature, kept.threshold, kept.verdicts).eval()
 
     def _enter(self, step: int) -> Stage:
         """The stage that goes on after a step."""
