@@ -73,6 +73,8 @@ def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path)
         (["--out", out, "--data", data, "--config", config, "--model", tmp_path / "m"], "does not exist"),
         (["--out", out, "--resume"], "holds no run to resume"),
         (["--out", out, "--resume", "--fold", 2], "it takes --out and --device only"),
+        (["--out", out, "--resume", "--cache", out], "it takes --out and --device only"),
+        (["--out", out, "--data", data, "--config", config, "--cache", config], "not a directory"),
         (["--out", out, "--data", data, "--config", config, "--fold", 2], "give the file by --folds"),
         (["--out", out, "--data", data, "--config", config, "--encoder", tmp_path / "w"], "does not exist"),
     ):

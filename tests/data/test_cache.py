@@ -2,6 +2,7 @@
 
 import json
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -75,8 +76,9 @@ def test_the_layout_of_the_file_is_the_documented_one(data: Path, tmp_path: Path
     assert raw.endswith(b"smokescope cache")
     length = int.from_bytes(raw[-24:-16], "little")
     index = json.loads(raw[-24 - length : -24])
-    for number, offset, height, width in index["places"]:
+    for number, offset, height, width, checksum in index["places"]:
         pixels = height * width
+        assert zlib.crc32(raw[offset : offset + 4 * pixels]) == checksum == cache.checksum(number)
         planes = np.frombuffer(raw, np.uint8, 3 * pixels, offset).reshape(3, height, width)
         mask = np.frombuffer(raw, np.uint8, pixels, offset + 3 * pixels).reshape(height, width)
         np.testing.assert_array_equal(planes.transpose(1, 2, 0), cache[number][0].numpy())

@@ -28,7 +28,7 @@ def test_two_processes_learn_what_one_does(tmp_path: Path, extra: list[str]) -> 
     one, two = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
     succeed(command(*start, "--out", one.path))
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
-    succeed([*launcher, *command(*start, "--out", two.path)[2:]])
+    succeed([*launcher, *command(*start, "--cache", tmp_path / "cache", "--out", two.path)[2:]])
     ours, theirs = weights(one), weights(two)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
     told = [[entry["losses"] for entry in run.history() if "losses" in entry] for run in (one, two)]

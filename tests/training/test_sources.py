@@ -15,6 +15,7 @@ from smokescope.data.sets import PictureName
 from smokescope.errors import SmokescopeError
 from smokescope.physics.transmission import transmission
 from smokescope.training.feed import Feed, prepare
+from smokescope.training.settings import TrainingSettings
 from smokescope.training.sources import Data, Split, load_data
 
 
@@ -109,6 +110,27 @@ def test_strokes_come_as_two_channels(tmp_path: Path) -> None:
     (data / "strokes/3.png").unlink()
     with pytest.raises(SmokescopeError, match=r"3\.png has no strokes"):
         load_data(settings, data)
+
+
+def test_decoded_pictures_are_kept_for_the_next_run(tmp_path: Path) -> None:
+    data, settings, folder = make_data(tmp_path / "data"), small_settings(tmp_path), tmp_path / "deep/cache"
+    decoded: list[int] = []
+
+    def load(settings: TrainingSettings) -> Data:
+        decoded.clear()
+        return load_data(settings, data, kept_in=folder, progress=lambda *_: decoded.append(1))
+
+    first = load(settings)
+    assert len(decoded) == 12
+    second = load(settings)
+    assert not decoded
+    assert len(list(folder.iterdir())) == 2  # pairs and negatives
+    device = torch.device("cpu")
+    prints = {Feed(each.training, settings, device).fingerprint() for each in (first, second)}
+    assert prints == {Feed(load_data(settings, data).training, settings, device).fingerprint()}
+    load(replace(settings, side=32))  # of another size: beside them, not in their place
+    load(settings)
+    assert not decoded
 
 
 def test_batches_are_the_same_alone_together_and_from_any_step(tmp_path: Path) -> None:

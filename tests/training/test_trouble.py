@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from tests.training.small import Watcher, make_data, run_training, small_settings, weights
 from torch import Tensor
 
@@ -103,6 +104,12 @@ def test_a_batch_larger_than_the_data_is_refused(tmp_path: Path) -> None:
 def test_a_run_is_not_resumed_with_other_pictures(tmp_path: Path) -> None:
     data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
     run = run_training(settings, data, tmp_path / "run")
+    mask = Image.open(data / "pairs/gt/3.png")
+    mask.transpose(Image.Transpose.ROTATE_180).save(data / "pairs/gt/3.png")
+    with pytest.raises(SmokescopeError, match=r"not what this run began with: .* or changed"):
+        run_training(settings, data, run.path, resume=True)
+    mask.save(data / "pairs/gt/3.png")  # at another time, with the same pixels
+    run_training(settings, data, run.path, resume=True)
     (data / "negatives/9.png").unlink()
     with pytest.raises(SmokescopeError, match="the data is not what this run began with"):
         run_training(settings, data, run.path, resume=True)

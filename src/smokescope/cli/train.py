@@ -1,7 +1,7 @@
 """`smokescope train`: from pictures and masks to a model."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +51,10 @@ def train(
         Path | None, typer.Option("--folds", metavar="F", help="Of `data scenes`: one fold is kept apart.")
     ] = None,
     fold: FoldOption = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", metavar="DIR", help="Keep decoded pictures here, not in memory."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in RUN.")] = False,
     device: Annotated[str, typer.Option("--device", help=DEVICE_HELP)] = "auto",
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
@@ -75,7 +79,7 @@ def train(
 
     run = RunFolder(out)
     if resume:
-        if data or config or override or encoder or models or folds or fold or skip_bad:
+        if data or config or override or encoder or models or folds or fold or cache or skip_bad:
             raise SmokescopeError(
                 "--resume goes on with the run's own settings: it takes --out and --device only"
             )
@@ -95,10 +99,12 @@ def train(
             fold=fold or 1,
             encoder=str(encoder.resolve()) if encoder else None,
             models=tuple(str(model.resolve()) for model in models or []),
+            cache=str(cache.resolve()) if cache else None,
             skip_bad=skip_bad,
         )
     fabric = launch(choose_device(device), settings.precision)
-    pictures = _load(settings, inputs)
+    with fabric.rank_zero_first(local=True) if inputs.cache else nullcontext():  # one decodes for all
+        pictures = _load(settings, inputs)
     with ExitStack() as stack:
         watchers: list[Observer] = []
         if fabric.is_global_zero:
@@ -134,7 +140,14 @@ def _load(settings: "TrainingSettings", inputs: "Inputs") -> "Data":
 
     split = Split(read_folds(Path(inputs.folds)), inputs.fold) if inputs.folds else None
     with progress_bar("reading") as show:
-        data = load_data(settings, Path(inputs.data), split, skip_bad=inputs.skip_bad, progress=show)
+        data = load_data(
+            settings,
+            Path(inputs.data),
+            split,
+            kept_in=Path(inputs.cache) if inputs.cache else None,
+            skip_bad=inputs.skip_bad,
+            progress=show,
+        )
     for cache in {id(each.cache): each.cache for each in data.training}.values():
         for problem in cache.problems:  # left out, as was asked for
             complain(problem)

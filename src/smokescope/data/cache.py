@@ -5,7 +5,7 @@ A cache lives in memory or in one file; both hold the same bytes:
     "smokescope cache"          16 bytes that tell the file from somebody else's
     per pair, in any order      red, green and blue of the picture, then the mask (0 to 255), H x W each;
                                 for scribbles two such planes: strokes of smoke, strokes of background
-    index                       JSON: the key, and each pair's place and size
+    index                       JSON: the key, and each pair's place, size and checksum
     length of the index         8 bytes, little-endian
     "smokescope cache"          again: a file that was cut short does not end so
 
@@ -21,6 +21,7 @@ import io
 import json
 import os
 import secrets
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -39,7 +40,7 @@ from smokescope.data.pictures import shrink
 from smokescope.data.scribbles import BACKGROUND, SMOKE, read_scribbled
 from smokescope.errors import SmokescopeError
 
-VERSION = 2  # to be raised with any change in how pictures are decoded, shrunk or stored
+VERSION = 3  # to be raised with any change in how pictures are decoded, shrunk or stored
 MAGIC = b"smokescope cache"
 
 
@@ -51,6 +52,8 @@ class Place(NamedTuple):
     offset: int
     height: int
     width: int
+    checksum: int
+    """Of its bytes."""
 
 
 class Index(TypedDict):
@@ -114,9 +117,13 @@ class PictureCache:
 
         Of scribbles the mask is 2 x H x W: strokes of smoke and of background.
         """
-        _, offset, height, width = self._places[number]
+        _, offset, height, width, _ = self._places[number]
         planes = self._bytes[offset : offset + (3 + self._planes) * height * width].view(-1, height, width)
         return planes[:3].permute(1, 2, 0), planes[3:]
+
+    def checksum(self, number: int) -> int:
+        """Of a picture and its mask as they were decoded, wherever their files lie."""
+        return self._places[number].checksum
 
     def __getstate__(self) -> dict[str, object]:
         # For a worker that is not forked: the file is mapped anew; memory goes through torch's shared memory.
@@ -188,7 +195,9 @@ def _build(
         try:
             index = _decode_into(stream, listing, decode, key, skip_bad, progress)
         except MemoryError:
-            raise SmokescopeError("the decoded pictures do not fit into memory: name a cache file") from None
+            raise SmokescopeError(
+                "the decoded pictures do not fit into memory: keep them in files, by train --cache"
+            ) from None
         return index, torch.frombuffer(stream.getbuffer(), dtype=torch.uint8)
     # Two processes that build at once have a file of their own each, and the later name stays.
     part = file.with_name(f".{secrets.token_hex(8)}.part")
@@ -216,10 +225,14 @@ def _decode_into(
 
     def store(pair: Pair) -> Place:
         planes = decode(pair)
+        checksum = 0
+        for plane in planes:
+            checksum = zlib.crc32(plane.data, checksum)
         with lock:
             offset = stream.tell()
             stream.writelines(plane.data for plane in planes)
-        return Place(numbers[pair], offset, *planes[0].shape)
+        height, width = planes[0].shape
+        return Place(numbers[pair], offset, height, width, checksum)
 
     stream.write(MAGIC)
     results = for_each_pair(store, listing.pairs, progress)

@@ -94,9 +94,12 @@ class Feed:
         return len(self._mix)
 
     def fingerprint(self) -> str:
-        """Of which pictures are in the mix, and how: the same pictures, the same order."""
-        names = [[p.kind, p.weight, [p.cache.pairs[n].name for n in p.numbers]] for p in self._pictures]
-        return hashlib.sha256(json.dumps(names).encode()).hexdigest()
+        """Of which pictures are in the mix, and how: the same pixels, the same order."""
+        mix = [
+            [p.kind, p.weight, [[p.cache.pairs[n].name, p.cache.checksum(n)] for n in p.numbers]]
+            for p in self._pictures
+        ]
+        return hashlib.sha256(json.dumps(mix).encode()).hexdigest()
 
     def batches(self, start: int) -> Generator[Examples, None, None]:
         """Batches without end from step `start` on, some ahead of their use.

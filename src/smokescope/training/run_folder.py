@@ -40,6 +40,7 @@ class Inputs:
         encoder: Weights for the encoder to begin with.
         models: Whole models to begin with instead, with the mean of their weights, and the last one's
             uncertainty net.
+        cache: A folder for decoded pictures, kept there from run to run.
         skip_bad: Go on without files that cannot be used.
         handed_on: Of the last of the models, so that a run goes on without their files.
     """
@@ -49,6 +50,7 @@ class Inputs:
     fold: int = 1
     encoder: str | None = None
     models: tuple[str, ...] = ()
+    cache: str | None = None
     skip_bad: bool = False
     handed_on: HandedOn = field(default_factory=HandedOn)
 

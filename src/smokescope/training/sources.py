@@ -1,5 +1,7 @@
 """From the lines of a data mix to decoded pictures: each folder once, however many lines take from it."""
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,6 +64,7 @@ def load_data(
     root: Path,
     split: Split | None = None,
     *,
+    kept_in: Path | None = None,
     skip_bad: bool = False,
     progress: Progress | None = None,
 ) -> Data:
@@ -71,6 +74,8 @@ def load_data(
         settings: Whose mix to load.
         root: The folder that sources are below.
         split: Scenes to keep from training, and to validate on; None trains on everything.
+        kept_in: A folder for decoded pictures, which later runs need not decode and processes share; None
+            keeps them in memory.
         skip_bad: Go on without what cannot be read.
         progress: Told how far reading is, of each folder.
 
@@ -85,8 +90,10 @@ def load_data(
             listing = _list(root, folder, strokes)
             if only is not None:
                 listing = listing._replace(pairs=[pair for pair in listing.pairs if pair.name in only])
+            file = kept_in / _file_name(folder, strokes, settings.side, only) if kept_in else None
+            scribbles = strokes is not None
             opened[folder, strokes] = PictureCache(
-                listing, settings.side, scribbles=strokes is not None, skip_bad=skip_bad, progress=progress
+                listing, settings.side, file, scribbles=scribbles, skip_bad=skip_bad, progress=progress
             )
         return opened[folder, strokes]
 
@@ -123,6 +130,12 @@ def _list(root: Path, folder: str, strokes: str | None) -> Listing:
         SmokescopeError(f"{p.picture} has no strokes: {p.mask} is missing") for p in drawn if not _there(p)
     ]
     return Listing([pair for pair in drawn if _there(pair)], [*listing.problems, *missing])
+
+
+def _file_name(folder: str, strokes: str | None, side: int, only: set[str] | None) -> str:
+    """Of a folder's decoded pictures; other uses of the folder have other files."""
+    use = json.dumps([folder, strokes, side, None if only is None else sorted(only)])
+    return f"{Path(folder).name}-{hashlib.sha256(use.encode()).hexdigest()[:8]}.cache"
 
 
 def _there(pair: Pair) -> bool:

@@ -88,7 +88,9 @@ class Trainer:
         if self.fabric.broadcast(step) != step:
             raise SmokescopeError("the processes see different states of this run: give them one folder")
         if state and state.pictures != self.feed.fingerprint():
-            raise SmokescopeError("the data is not what this run began with: pictures are missing, or new")
+            raise SmokescopeError(
+                "the data is not what this run began with: pictures are missing, new, or changed"
+            )
         if state:
             state.restore_model(self.model, self.average)
         stage = self._enter(step)
