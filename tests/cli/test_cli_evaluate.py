@@ -188,6 +188,32 @@ def test_all_that_is_wrong_is_told_before_work_starts(
     assert json.loads((tmp_path / "r.json").read_text())["images"] == 4
 
 
+def test_samples_are_drawn_in_the_engine_that_can(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    result = run(
+        *("evaluate", "--data", data, "--model", model, "--samples", 2, "--engine", "auto"),
+        *("--json", tmp_path / "r.json"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "by PyTorch" in result.stdout
+    assert json.loads((tmp_path / "r.json").read_text())["uncertainty"]["total_r"] is not None
+
+
+def test_quiet_pictures_alone_tell_false_alarms(
+    run: Run, model: Path, negatives: Path, tmp_path: Path
+) -> None:
+    result = run("evaluate", "--negatives", negatives, "--model", model, "--out", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    assert "0 pictures with smoke, 3 without" in result.stdout
+    assert "alarm/shipped/false_alarm_rate" in result.stdout
+    assert "f_beta" not in result.stdout  # nothing is said of what has no meaning
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    flagged = [int(row["flagged"]) for row in read_rows(tmp_path / "out/pictures.csv")]
+    assert report["alarm"]["false_alarm_rate"] == sum(flagged) / 3
+    assert report["f_beta"]["mean"] is None
+    page = (tmp_path / "out/report.html").read_text()
+    assert page.count("<svg") == 1
+
+
 def test_bad_input_is_one_sentence(
     run: Run, model: Path, data: Path, negatives: Path, tmp_path: Path
 ) -> None:
@@ -201,6 +227,8 @@ def test_bad_input_is_one_sentence(
         (("--data", data, "--model", model, "--out", data / "img"), "among the data"),
         (("--data", data, "--model", tmp_path / "unet.safetensors", "--samples", 3), "no samples to draw"),
         (("--data", data, "--model", model, "--samples", 1), "compare with 2 samples or more"),
+        (("--data", data, "--model", model, "--samples", 3, "--engine", "onnx"), "exported models only"),
+        (("--model", model), "nothing to measure on"),
     ):
         result = run("evaluate", *arguments)
         assert (result.returncode, result.stdout) == (2, "")

@@ -1,6 +1,7 @@
 """The page of an evaluation: every figure, and charts that are drawn of what was counted."""
 
 import re
+from dataclasses import replace
 
 import torch
 
@@ -27,14 +28,15 @@ def test_every_figure_has_a_meaning_and_no_meaning_lacks_a_figure() -> None:
     assert list(MEANINGS) == list(flatten(evaluated(2).report))
 
 
-def test_figures_are_on_the_page_and_missing_ones_are_dashes() -> None:
+def test_figures_are_on_the_page_if_they_have_a_meaning() -> None:
     evaluation = evaluated(3)
     page = evaluation_page("a<b>.safetensors", "3 pictures & more", evaluation)
     assert "<h1>a&lt;b&gt;.safetensors</h1>" in page
     assert "3 pictures &amp; more" in page
     mse = show_figure(evaluation.report["mse"])
     assert re.search(rf"<td>mse <small>[^<]*</small></td><td>{mse}</td><td>{mse}</td>", page)
-    assert re.search(r"<td>alarm/fpr95 <small>[^<]*</small></td><td>–</td><td>–</td>", page)
+    assert "alarm/fpr95" not in page  # there are no negatives
+    assert evaluation.report["alarm"]["fpr95"] is None
     assert "<th>all</th><th>unseen</th>" in page
     assert page.count("<svg") == 4
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
@@ -43,10 +45,18 @@ def test_figures_are_on_the_page_and_missing_ones_are_dashes() -> None:
     assert len(points) == len(evaluation.risk_coverage.coverage)
 
 
-def test_an_empty_evaluation_is_drawn_too() -> None:
+def test_a_figure_that_some_column_has_is_a_dash_in_the_others() -> None:
+    evaluation = evaluated(3)
+    none = SmokeMetrics(0.4).compute()
+    page = evaluation_page("some", "", replace(evaluation, scenes={"seen": none}))
+    mse = show_figure(evaluation.report["mse"])
+    assert re.search(rf"<td>mse <small>[^<]*</small></td><td>{mse}</td><td>–</td>", page)
+
+
+def test_without_pictures_nothing_is_drawn() -> None:
     page = evaluation_page("none", "", evaluated(0))
     assert "nan" not in page
-    assert page.count("<svg") == 4
+    assert "<svg" not in page
 
 
 def test_figures_for_people() -> None:

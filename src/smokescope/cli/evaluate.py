@@ -12,7 +12,7 @@ import typer
 
 from smokescope.cli.checking import check_first, work_on_checked
 from smokescope.cli.devices import DEVICE_HELP, enough_memory
-from smokescope.cli.engines import EngineOption, load_segmenter, shown
+from smokescope.cli.engines import EngineChoice, EngineOption, load_segmenter, shown
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ TOLD = (
 
 
 def evaluate(
-    data: Annotated[list[Path], typer.Option("--data", metavar="DIR", help="A data set; may be repeated.")],
+    data: Annotated[
+        list[Path] | None, typer.Option("--data", metavar="DIR", help="A data set; may be repeated.")
+    ] = None,
     negatives: Annotated[
         list[Path] | None,
         typer.Option("--negatives", metavar="DIR", help="A folder of pictures without smoke."),
@@ -59,7 +61,7 @@ def evaluate(
     engine: EngineOption = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
 ) -> None:
-    """Measure a model.
+    """Measure a model, on pictures with smoke, pictures without, or both.
 
     Probabilities and uncertainties are compared with masks at the masks' own size. Pictures without smoke
     count as false alarms or as none. docs/evaluate.md says what each figure means.
@@ -76,17 +78,20 @@ def evaluate(
     if samples == 1:
         raise SmokescopeError("one sample cannot differ from itself: compare with 2 samples or more")
     targets = _targets(json_file, csv_file, out)
+    data, negatives = data or [], negatives or []
+    if not data and not negatives:
+        raise SmokescopeError("there is nothing to measure on: name a folder by --data or --negatives")
     for folder in data:
         list_pairs(folder)  # complains of a folder of the other kind
-    for folder in negatives or []:
+    for folder in negatives:
         list_negatives(folder)
-    sets = list_sets([*data, *(negatives or [])])
+    sets = list_sets([*data, *negatives])
     known = _statuses(scenes, sets) if scenes else {}
     for path in targets:
         for each in sets:
             refuse_among(path.parent, each.listing)
         prepare_file(path)
-    segmenter = load_segmenter(model, device, engine)
+    segmenter = load_segmenter(model, device, _sampling(engine, model) if samples else engine)
     if samples and not segmenter.engine.can_sample:
         raise SmokescopeError(f"{model or 'the model'} has no samples to draw here: leave --samples out")
 
@@ -123,6 +128,24 @@ def evaluate(
 
     made = {kind: written(kind) for kind in set(targets.values())}
     write_together({path: made[kind] for path, kind in targets.items()})
+
+
+def _sampling(engine: EngineChoice | None, model: Path | None) -> EngineChoice | None:
+    """The engine to draw samples in: PyTorch, or an exported model's own.
+
+    Raises:
+        SmokescopeError: Another was asked for; known before the model is exported for it.
+    """
+    from smokescope.export.choice import ENDINGS
+
+    if model is not None and model.suffix.lower() in ENDINGS:
+        return engine
+    if engine not in (None, EngineChoice.auto, EngineChoice.torch):
+        raise SmokescopeError(
+            f"--engine {engine.value} draws samples of exported models only: use torch, or export the model "
+            "with --monte-carlo and name that file"
+        )
+    return EngineChoice.torch
 
 
 def _targets(json_file: Path | None, csv_file: Path | None, out: Path | None) -> dict[Path, Kind]:
@@ -186,10 +209,10 @@ def _told(evaluation: Evaluation, speed: float, engine: str, left_out: int) -> s
 
 
 def _table(evaluation: Evaluation) -> str:
-    from smokescope.report.evaluation_page import columns, show_figure
+    from smokescope.report.evaluation_page import columns, defined_rows
 
     by_column = columns(evaluation)
     lines = [f"{'':32}" + "".join(f"{heading:>10}" for heading in by_column)] if len(by_column) > 1 else []
-    for name in TOLD:
-        lines.append(f"{name:32}" + "".join(f"{show_figure(c[name]):>10}" for c in by_column.values()))
+    for name, figures in defined_rows(by_column, TOLD):
+        lines.append(f"{name:32}" + "".join(f"{figure:>10}" for figure in figures))
     return "\n".join(lines)

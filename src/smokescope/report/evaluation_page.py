@@ -1,6 +1,6 @@
 """The page of `smokescope evaluate`: a model's figures, how honest its probabilities and its doubt are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from smokescope.inference.evaluation import Evaluation
@@ -80,28 +80,50 @@ def evaluation_page(title: str, words: str, evaluation: Evaluation) -> str:
         words: What it was measured on, and where.
         evaluation: What came out.
     """
-    scores = [row.f_beta for row in evaluation.rows if row.f_beta is not None]
-    top, smoke = evaluation.reliability
-    drawings = [
-        _reliability("Smoke's probability", smoke, "probability of smoke", "share that is smoke"),
-        _reliability("The answer's confidence", top, "confidence, smoke or not", "share that is right"),
-        _risk_coverage(evaluation.risk_coverage),
-        histogram("F-measure of single pictures", scores, "F-measure at 0.5, pictures with smoke"),
-    ]
     by_column = columns(evaluation)
     rows = [
-        (f"{name} <small>{escape(meaning)}</small>", *(show_figure(c[name]) for c in by_column.values()))
-        for name, meaning in MEANINGS.items()
+        (f"{name} <small>{escape(MEANINGS[name])}</small>", *shown)
+        for name, shown in defined_rows(by_column, MEANINGS)
     ]
+    spread = "The bars behind the first two show how pixels are spread over the probabilities."
+    defined = "Each is defined in smokescope's docs/evaluate.md; those without meaning here are left out."
     return page(
         title,
         "evaluate",
         words,
         [
-            charts("Charts", drawings, "Bars show how the pixels are spread over the probabilities."),
-            table("Figures", ("", *by_column), rows, "Each is defined in smokescope's docs/evaluate.md."),
+            charts("Charts", _drawings(evaluation), spread if evaluation.report["images"] else ""),
+            table("Figures", ("", *by_column), rows, defined),
         ],
     )
+
+
+def defined_rows(
+    by_column: Mapping[str, Figures], names: Iterable[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names, and their figures in all columns, less those that have a meaning in none."""
+    for name in names:
+        values = [figures[name] for figures in by_column.values()]
+        if any(value is not None for value in values):
+            yield name, tuple(map(show_figure, values))
+
+
+def _drawings(evaluation: Evaluation) -> list[str]:
+    drawings = []
+    if evaluation.report["images"]:
+        scores = [row.f_beta for row in evaluation.rows if row.f_beta is not None]
+        top, smoke = evaluation.reliability
+        drawings += [
+            _reliability("Smoke's probability", smoke, "probability of smoke", "share that is smoke"),
+            _reliability("The answer's confidence", top, "confidence, smoke or not", "share that is right"),
+            _risk_coverage(evaluation.risk_coverage),
+            histogram("F-measure of single pictures", scores, "F-measure at 0.5, pictures with smoke"),
+        ]
+    if evaluation.report["negatives"]:
+        scores = [row.score for row in evaluation.rows if not row.smoke]
+        words = "score; above 0.5 is a false alarm"
+        drawings.append(histogram("Pictures without smoke", scores, words, log=True))
+    return drawings
 
 
 def _reliability(title: str, bins: Bins, said: str, seen: str) -> str:
