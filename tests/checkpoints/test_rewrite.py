@@ -31,6 +31,18 @@ def test_thresholds_change_and_nothing_else(model: Path, tmp_path: Path) -> None
     assert load_model(out).threshold == 0.3
 
 
+def test_figures_are_said_from_then_on(model: Path, tmp_path: Path) -> None:
+    out, again, file = tmp_path / "out.safetensors", tmp_path / "again.safetensors", tmp_path / "f.json"
+    file.write_text('{"mse": 0.25}')
+    rewrite_model(model, out, {}, figures=file)
+    rewrite_model(out, again, {"threshold": 0.3})
+    assert summarise(again).metadata["figures"] == '{"mse": 0.25}'
+    for nothing in ("[1]", "{"):
+        file.write_text(nothing)
+        with pytest.raises(SmokescopeError, match=r"f\.json has no figures"):
+            rewrite_model(model, out, {}, figures=file)
+
+
 def test_8_bits_stay_what_they_are(model: Path, tmp_path: Path) -> None:
     small, again = tmp_path / "small.safetensors", tmp_path / "again.safetensors"
     rewrite_model(model, small, {}, int8=True)

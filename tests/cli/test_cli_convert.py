@@ -57,7 +57,9 @@ def test_a_model_is_made_smaller_and_retuned(tmp_path: Path, run: Run) -> None:
     assert load_model(out).verdicts.smoke_above == 0.75
     for options, complaint in (
         ([path, "--set", "threshold=high"], "threshold=high is not NAME=NUMBER"),
-        (["r.pth", "--int8"], "--int8 and --set are for models"),
+        (["r.pth", "--int8"], "--int8, --set and --figures are for models"),
+        ([path, "--figures", path], "has no figures: evaluate --json writes such a file"),
+        ([path, "--figures", tmp_path / "none.json"], "does not exist"),
     ):
         result = run("convert", *options, "--out", tmp_path / "none.safetensors")
         assert result.returncode == 2

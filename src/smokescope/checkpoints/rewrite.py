@@ -1,11 +1,13 @@
 """A model file again with other thresholds, or smaller: the network in it stays what it is."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model, save_model
+from smokescope.data.files import open_input
 from smokescope.errors import SmokescopeError
 from smokescope.models.pipeline import Pipeline
 from smokescope.settings.verdicts import VerdictSettings
@@ -14,7 +16,14 @@ VERDICTS = tuple(f"verdicts.{each.name}" for each in fields(VerdictSettings))
 CHANGEABLE = ("temperature", "threshold", *VERDICTS)
 
 
-def rewrite_model(source: Path, target: Path, changes: Mapping[str, float], *, int8: bool = False) -> None:
+def rewrite_model(
+    source: Path,
+    target: Path,
+    changes: Mapping[str, float],
+    *,
+    int8: bool = False,
+    figures: Path | None = None,
+) -> None:
     """Write a model to another file; what the file says of its making stays with it.
 
     Args:
@@ -22,6 +31,7 @@ def rewrite_model(source: Path, target: Path, changes: Mapping[str, float], *, i
         target: The safetensors file to write.
         changes: New values by name, of those in `CHANGEABLE`.
         int8: Store weights in 8 bits; those that are already stay so.
+        figures: A JSON file of what was measured, for the model to say of itself instead of what it said.
 
     Raises:
         SmokescopeError: The source is no model, a name or value is wrong, or the target cannot be written.
@@ -29,11 +39,24 @@ def rewrite_model(source: Path, target: Path, changes: Mapping[str, float], *, i
     if unknown := sorted(set(changes) - set(CHANGEABLE)):
         raise SmokescopeError(f"{unknown[0]} cannot be set: choose from {', '.join(CHANGEABLE)}")
     notes = summarise(source).metadata
+    if figures is not None:
+        notes["figures"] = json.dumps(_read_figures(figures))
     eight = int8 or notes.get("weights", "").startswith("int8")
     try:
         save_model(_changed(load_model(source), changes), target, notes, int8=eight)
     except ValueError as error:
         raise SmokescopeError(f"{source} cannot be rewritten so: {error}") from error
+
+
+def _read_figures(path: Path) -> dict[str, object]:
+    with open_input(path) as stream:
+        try:
+            found = json.load(stream)
+        except ValueError:
+            found = None
+    if not isinstance(found, dict):
+        raise SmokescopeError(f"{path} has no figures: evaluate --json writes such a file")
+    return found
 
 
 def _changed(pipeline: Pipeline, changes: Mapping[str, float]) -> Pipeline:

@@ -29,6 +29,10 @@ def convert(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Of a model, as verdicts.smoke_above=0.6."),
     ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Figures for a model to say of itself, of `evaluate --json`."),
+    ] = None,
     stride: Annotated[
         StrideChoice, typer.Option(help="Where ResNet-50 strides: torchvision's v1.5, or the original v1.")
     ] = StrideChoice.V1_5,
@@ -40,11 +44,11 @@ def convert(
     if source.suffix.lower() == ".safetensors":
         from smokescope.checkpoints.rewrite import rewrite_model
 
-        rewrite_model(source, out, _numbers(override or []), int8=int8)
+        rewrite_model(source, out, _numbers(override or []), int8=int8, figures=figures)
         typer.echo(f"{out}: {out.stat().st_size / 2**20:.1f} MiB")
         return
-    if int8 or override:
-        raise SmokescopeError(f"{source} is no .safetensors file: --int8 and --set are for models")
+    if int8 or override or figures:
+        raise SmokescopeError(f"{source} is no .safetensors file: --int8, --set and --figures are for models")
     from smokescope.checkpoints.encoder import convert_encoder
 
     convert_encoder(source, out, stride.value)

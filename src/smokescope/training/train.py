@@ -17,6 +17,7 @@ from smokescope.models.build import SmokeModel, build_model
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
 from smokescope.models.resnet import ResNet
+from smokescope.training.commit import code_commit
 from smokescope.training.ema import mean_state
 from smokescope.training.latent import LatentFigures, measure_latent
 from smokescope.training.observers import Observer
@@ -78,6 +79,8 @@ def train(
             "data": json.dumps([asdict(source) for source in settings.data]),
             "figures": json.dumps(figures),
         }
+        if commit := code_commit():
+            notes["commit"] = commit
         save_model(pipeline, run.model_file, notes)
         write_atomically(run.figures_file, (json.dumps(figures, indent=1) + "\n").encode())
         if found is not None:
