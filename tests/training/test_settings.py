@@ -1,5 +1,6 @@
 """Configurations: those that come with smokescope are what they say, and mistakes are named."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,11 @@ def test_default_and_its_peer() -> None:
     scribble = read_settings("scribble")
     assert [source.kind for source in scribble.data] == ["scribbles"]
     assert scribble.objective.transmission > 0
+
+
+def test_the_peer_of_the_same_data_has_the_same_data() -> None:
+    peer = read_settings(str(Path(__file__).parents[2] / "benchmarks/peer.yaml"))
+    assert peer == replace(read_settings("unet"), data=read_settings("default").data, epochs=14)
 
 
 def test_settings_survive_their_file(tmp_path: Path) -> None:
