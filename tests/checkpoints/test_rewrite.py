@@ -33,11 +33,12 @@ def test_thresholds_change_and_nothing_else(model: Path, tmp_path: Path) -> None
 
 def test_figures_are_said_from_then_on(model: Path, tmp_path: Path) -> None:
     out, again, file = tmp_path / "out.safetensors", tmp_path / "again.safetensors", tmp_path / "f.json"
-    file.write_text('{"mse": 0.25}')
+    text = '{"images": 3, "negatives": 0, "alarm": {"auroc": null}}'
+    file.write_text(text)
     rewrite_model(model, out, {}, figures=file)
     rewrite_model(out, again, {"threshold": 0.3})
-    assert summarise(again).metadata["figures"] == '{"mse": 0.25}'
-    for nothing in ("[1]", "{"):
+    assert summarise(again).metadata["figures"] == text
+    for nothing in ("[1]", "{", '{"mse": 0.25}', text.replace("null", "NaN"), '{"a":' * 100_000):
         file.write_text(nothing)
         with pytest.raises(SmokescopeError, match=r"f\.json has no figures"):
             rewrite_model(model, out, {}, figures=file)

@@ -219,6 +219,7 @@ def test_bad_input_is_one_sentence(
 ) -> None:
     torch.manual_seed(0)
     save_model(Pipeline(build_model(TINY), INPUT), tmp_path / "unet.safetensors")
+    scenes = write_comparison(tmp_path / "scenes.json", ["p0"])
     for arguments, words in (
         (("--data", negatives, "--model", model), "is not a data set"),
         (("--data", data, "--negatives", data, "--model", model), "name a folder of pictures without smoke"),
@@ -229,6 +230,8 @@ def test_bad_input_is_one_sentence(
         (("--data", data, "--model", model, "--samples", 1), "compare with 2 samples or more"),
         (("--data", data, "--model", model, "--samples", 3, "--engine", "onnx"), "exported models only"),
         (("--model", model), "nothing to measure on"),
+        (("--negatives", negatives, "--model", model, "--samples", 3), "on pictures with smoke"),
+        (("--negatives", negatives, "--model", model, "--scenes", scenes), "speaks of none of the data"),
     ):
         result = run("evaluate", *arguments)
         assert (result.returncode, result.stdout) == (2, "")

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +123,60 @@ def test_a_changed_picture_shows(data: Path, tmp_path: Path) -> None:
     Image.new("RGB", (30, 40), (1, 2, 3)).save(data / "img/4.png")
     cache, _ = decoded(data, file)
     assert cache[4][0].unique().tolist() == [1, 2, 3]
+
+
+def test_another_folder_is_not_taken_for_this_one(data: Path, tmp_path: Path) -> None:
+    """Of other pictures with the same names, sizes and times."""
+    file, other = tmp_path / "a.cache", tmp_path / "other"
+    shutil.copytree(data, other)
+    for folder in (data, other):
+        for path in folder.glob("*/*.png"):
+            os.utime(path, ns=(1, 1))
+    decoded(data, file)
+    assert decoded(other, file)[1] == 5
+
+
+def damage_pixels(raw: bytes) -> bytes:
+    return raw[:100] + bytes(50) + raw[150:]
+
+
+def damage_index(raw: bytes, **changes: object) -> bytes:
+    length = int.from_bytes(raw[-24:-16], "little")
+    text = json.dumps(json.loads(raw[-24 - length : -24]) | changes).encode()
+    return raw[: -24 - length] + text + len(text).to_bytes(8, "little") + MAGIC
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damage_pixels,
+        lambda raw: damage_index(raw, places=[]),
+        lambda raw: damage_index(raw, places=[[n, 10**7, 8, 8, 1] for n in range(5)]),
+        lambda raw: damage_index(raw, places=[[99, 16, 0, 0, 0]] * 5),
+        lambda raw: damage_index(raw, places=[[0, 16, "x", 8, 1]] * 5),
+    ],
+)
+def test_a_damaged_file_is_made_anew(data: Path, tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "a.cache"
+    decoded(data, file)
+    raw = file.read_bytes()
+    file.unlink()
+    file.write_bytes(damage(raw))
+    again, count = decoded(data, file)
+    assert count == 5
+    assert_same(again, decoded(data)[0])
+    assert decoded(data, file)[1] == 0
+
+
+def test_what_killed_processes_left_is_removed_when_it_is_old(data: Path, tmp_path: Path) -> None:
+    old, new = tmp_path / ".a.cache.1.part", tmp_path / ".a.cache.2.part"
+    other = tmp_path / ".b.cache.1.part"
+    for path in (old, new, other):
+        path.write_bytes(b"half")
+    for path in (old, other):
+        os.utime(path, (1, 1))
+    decoded(data, tmp_path / "a.cache")
+    assert parts(tmp_path) == [new, other] or parts(tmp_path) == [other, new]
 
 
 @pytest.mark.parametrize("keep", [16, 17, 40, 0.5, 0.999])

@@ -40,6 +40,26 @@ def test_two_processes_learn_what_one_does(tmp_path: Path, extra: list[str]) -> 
     torch.testing.assert_close(figures[0]["alarm"], figures[1]["alarm"])
 
 
+def test_what_one_refuses_the_others_do_not_repeat(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    (data / "pairs/img/3.png").write_text("no picture")
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    arguments = command("--config", tmp_path / "small.yaml", "--data", data, "--out", tmp_path / "run")[2:]
+    done = subprocess.run(
+        [*launcher, *arguments, "--cache", tmp_path / "cache"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode != 0
+    assert done.stderr.count("3.png") == 1
+    assert "another process could not go on" in done.stderr
+    assert "in_turn" not in done.stderr  # no traceback of ours
+    assert not list((tmp_path / "cache").glob(".*"))
+
+
 def test_a_batch_that_cannot_be_shared_is_refused(tmp_path: Path) -> None:
 
     data = make_data(tmp_path / "data")

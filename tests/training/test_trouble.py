@@ -110,6 +110,8 @@ def test_a_run_is_not_resumed_with_other_pictures(tmp_path: Path) -> None:
         run_training(settings, data, run.path, resume=True)
     mask.save(data / "pairs/gt/3.png")  # at another time, with the same pixels
     run_training(settings, data, run.path, resume=True)
+    with pytest.raises(SmokescopeError, match="not what this run began with"):  # validated on others
+        run_training(settings, data, run.path, resume=True, validate=True)
     (data / "negatives/9.png").unlink()
     with pytest.raises(SmokescopeError, match="the data is not what this run began with"):
         run_training(settings, data, run.path, resume=True)

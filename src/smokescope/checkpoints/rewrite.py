@@ -13,6 +13,7 @@ from smokescope.models.pipeline import Pipeline
 from smokescope.settings.verdicts import VerdictSettings
 
 VERDICTS = tuple(f"verdicts.{each.name}" for each in fields(VerdictSettings))
+FIGURES = {"images", "negatives", "alarm"}  # some of what evaluate writes, whatever it measured on
 CHANGEABLE = ("temperature", "threshold", *VERDICTS)
 
 
@@ -49,12 +50,15 @@ def rewrite_model(
 
 
 def _read_figures(path: Path) -> dict[str, object]:
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
     with open_input(path) as stream:
         try:
-            found = json.load(stream)
-        except ValueError:
+            found = json.load(stream, parse_constant=refuse)
+        except (ValueError, RecursionError):
             found = None
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or not found.keys() >= FIGURES:
         raise SmokescopeError(f"{path} has no figures: evaluate --json writes such a file")
     return found
 

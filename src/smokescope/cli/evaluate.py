@@ -26,6 +26,7 @@ Kind = Literal["json", "csv", "page"]
 TOLD = (
     *("images", "negatives", "mse", "f_beta/mean", "f_beta/max", "iou/image", "ece/image"),
     *("uncertainty/error_auroc", "uncertainty/ood_auroc"),
+    *("uncertainty/total_r", "uncertainty/aleatoric_r", "uncertainty/epistemic_r"),
     *("alarm/shipped/detection_rate", "alarm/shipped/false_alarm_rate", "alarm/auroc"),
 )
 
@@ -77,6 +78,8 @@ def evaluate(
 
     if samples == 1:
         raise SmokescopeError("one sample cannot differ from itself: compare with 2 samples or more")
+    if samples and not data:
+        raise SmokescopeError("samples are compared on pictures with smoke: name some by --data")
     targets = _targets(json_file, csv_file, out)
     data, negatives = data or [], negatives or []
     if not data and not negatives:
@@ -196,6 +199,8 @@ def _statuses(scenes: Path, sets: Sequence[PictureSet]) -> dict[PictureName, Sta
                 problems.append(error)
     if problems:
         raise SmokescopeError(f"{scenes} does not speak of all the data:", problems)
+    if not found:
+        raise SmokescopeError(f"{scenes} speaks of none of the data: leave --scenes out")
     return found
 
 

@@ -1,7 +1,8 @@
 """`smokescope train`: from pictures and masks to a model."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,7 +66,7 @@ def train(
     and report.html. For many devices or nodes: torchrun --nproc-per-node N -m smokescope train ...
     """
     try:
-        from smokescope.training.devices import launch
+        from smokescope.training.devices import in_turn, launch
         from smokescope.training.tensorboard import TensorBoard
         from smokescope.training.train import train as train_model
     except ImportError as error:
@@ -103,8 +104,11 @@ def train(
             skip_bad=skip_bad,
         )
     fabric = launch(choose_device(device), settings.precision)
-    with fabric.rank_zero_first(local=True) if inputs.cache else nullcontext():  # one decodes for all
-        pictures = _load(settings, inputs)
+    load = partial(_load, settings, inputs)
+    pictures = in_turn(fabric, load) if inputs.cache else load()  # with a cache, one decodes for all
+    if fabric.local_rank == 0:
+        for problem in pictures.problems():  # left out, as was asked for
+            complain(problem)
     with ExitStack() as stack:
         watchers: list[Observer] = []
         if fabric.is_global_zero:
@@ -140,7 +144,7 @@ def _load(settings: "TrainingSettings", inputs: "Inputs") -> "Data":
 
     split = Split(read_folds(Path(inputs.folds)), inputs.fold) if inputs.folds else None
     with progress_bar("reading") as show:
-        data = load_data(
+        return load_data(
             settings,
             Path(inputs.data),
             split,
@@ -148,10 +152,6 @@ def _load(settings: "TrainingSettings", inputs: "Inputs") -> "Data":
             skip_bad=inputs.skip_bad,
             progress=show,
         )
-    for cache in {id(each.cache): each.cache for each in data.training}.values():
-        for problem in cache.problems:  # left out, as was asked for
-            complain(problem)
-    return data
 
 
 class _Bar:

@@ -9,20 +9,24 @@ A cache lives in memory or in one file; both hold the same bytes:
     length of the index         8 bytes, little-endian
     "smokescope cache"          again: a file that was cut short does not end so
 
-The file takes its name when it is whole. The key covers all that decides the content: names, sizes and
-times of the pictures' files, the side, and `VERSION`. With another key the cache is made afresh.
+The file takes its name when it is whole. The key covers all that decides the content: paths, sizes and times
+of the pictures' files, the side, and `VERSION`. With another key the cache is made afresh; also where a
+checksum says that its bytes were damaged.
 
     >>> cache = PictureCache(list_pairs(Path("smoke5k/train")), side=640, file=Path("train.cache"))
     >>> picture, mask = cache[0]
 """
 
+import glob
 import hashlib
 import io
 import json
 import os
 import secrets
+import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -42,6 +46,7 @@ from smokescope.errors import SmokescopeError
 
 VERSION = 3  # to be raised with any change in how pictures are decoded, shrunk or stored
 MAGIC = b"smokescope cache"
+DAY = 24 * 60 * 60  # seconds
 
 
 class Place(NamedTuple):
@@ -99,8 +104,7 @@ class PictureCache:
         self.key = _key(listing, side, scribbles)
         self._planes = 2 if scribbles else 1
         found = None if file is None else _open(file)
-        # a cache that leaves pairs out does not serve somebody who wants to hear of them
-        if found is None or found[0]["key"] != self.key or (found[0]["problems"] and not skip_bad):
+        if found is None or not self._is_ours(*found, listing, skip_bad):
             decode = _Decode(side, _read_scribbled if scribbles else _read_masked)
             found = _build(listing, decode, file, self.key, skip_bad, progress)
         index, self._bytes = found
@@ -120,6 +124,22 @@ class PictureCache:
         _, offset, height, width, _ = self._places[number]
         planes = self._bytes[offset : offset + (3 + self._planes) * height * width].view(-1, height, width)
         return planes[:3].permute(1, 2, 0), planes[3:]
+
+    def _is_ours(self, index: Index, content: Tensor, listing: Listing, skip_bad: bool) -> bool:
+        """Whether a file's content is what would be made now, undamaged."""
+        if index["key"] != self.key or len(index["places"]) + len(index["problems"]) != len(listing.pairs):
+            return False
+        if index["problems"] and not skip_bad:  # who wants to hear of what was left out is not served by it
+            return False
+        pixels = content.numpy().data
+
+        def intact(place: Place) -> bool:
+            end = place.offset + (3 + self._planes) * place.height * place.width
+            known = 0 <= place.pair < len(listing.pairs)
+            return known and zlib.crc32(pixels[place.offset : end]) == place.checksum
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return all(pool.map(intact, index["places"]))
 
     def checksum(self, number: int) -> int:
         """Of a picture and its mask as they were decoded, wherever their files lie."""
@@ -147,7 +167,7 @@ def _key(listing: Listing, side: int, scribbles: bool) -> str:
             status = path.stat()
         except OSError:  # decoding will say what is wrong
             return [path.name]
-        return [path.name, status.st_size, status.st_mtime_ns]
+        return [str(path.absolute()), status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
     stamps = [[pair.name, stamp(pair.picture), stamp(pair.mask)] for pair in listing.pairs]
     return hashlib.sha256(json.dumps([VERSION, side, scribbles, stamps]).encode()).hexdigest()
@@ -175,7 +195,8 @@ def _open(file: Path) -> tuple[Index, Tensor] | None:
     start = end - int.from_bytes(content[end : end + 8].tobytes(), "little")
     try:
         read = json.loads(content[start:end].tobytes())
-        index = Index(key=read["key"], places=[Place(*p) for p in read["places"]], problems=read["problems"])
+        places = [Place(*map(int, place)) for place in read["places"]]
+        index = Index(key=read["key"], places=places, problems=[str(each) for each in read["problems"]])
     except (ValueError, TypeError, KeyError):  # not what we write: damaged
         return None
     return index, torch.from_numpy(content)
@@ -200,9 +221,10 @@ def _build(
             ) from None
         return index, torch.frombuffer(stream.getbuffer(), dtype=torch.uint8)
     # Two processes that build at once have a file of their own each, and the later name stays.
-    part = file.with_name(f".{secrets.token_hex(8)}.part")
+    part = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
+        _remove_old_parts(file)
         with part.open("xb") as target:
             index = _decode_into(target, listing, decode, key, skip_bad, progress)
             target.flush()
@@ -215,6 +237,14 @@ def _build(
     finally:
         with suppress(OSError):  # nothing is left of a part by that name if all went well
             part.unlink()
+
+
+def _remove_old_parts(file: Path) -> None:
+    """Remove what processes that were killed left of a file, a day ago or more: nobody writes it now."""
+    for part in file.parent.glob(f".{glob.escape(file.name)}.*.part"):
+        with suppress(OSError):
+            if time.time() - part.stat().st_mtime > DAY:
+                part.unlink()
 
 
 def _decode_into(

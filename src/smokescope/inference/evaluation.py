@@ -110,7 +110,7 @@ class Evaluator:
         pictures = [each.picture for each in batch]
         maps = self._as_maps(self.segmenter.maps(pictures))
         sampled = one_pass = None
-        if self.samples:
+        if self.samples and any(each.smoke.any() for each in batch):  # others are not compared
             # by the order of pictures, not of batches: which ones happen to wait together changes nothing
             keys = make_keys(0, torch.tensor([each.number for each in batch]))
             sampled = self._as_maps(self.segmenter.sample(pictures, self.samples, keys))

@@ -3,12 +3,18 @@
 import logging
 import os
 import warnings
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
 
 import torch
 from lightning.fabric import Fabric
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 
+from smokescope.errors import SmokescopeError
 from smokescope.training.settings import Precision
+
+Result = TypeVar("Result")
 
 
 def launch(device: torch.device, precision: Precision) -> Fabric:
@@ -35,6 +41,31 @@ def launch(device: torch.device, precision: Precision) -> Fabric:
         )
         fabric.launch()
     return fabric
+
+
+def in_turn(fabric: Fabric, work: Callable[[], Result]) -> Result:
+    """Let one process of each machine do something, and the others after it, who find it done.
+
+    Raises:
+        SmokescopeError: The first of a machine raised one; the others then do not even begin.
+    """
+    if fabric.world_size == 1:
+        return work()
+    # a group of its own: the usual one's patience is minutes
+    group = distributed.new_group(backend="gloo", timeout=timedelta(days=7))
+    result, error = None, None
+    if fabric.local_rank == 0:
+        try:
+            result = work()
+        except SmokescopeError as caught:
+            error = caught
+    failed = torch.tensor(float(error is not None))
+    distributed.all_reduce(failed, group=group)
+    if error is not None:
+        raise error
+    if failed:
+        raise SmokescopeError("another process could not go on, and says why")
+    return work() if result is None else result
 
 
 def share_batch_norm(model: nn.Module, fabric: Fabric) -> None:

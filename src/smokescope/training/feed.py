@@ -3,8 +3,6 @@
 All chance about a sample comes from its number in the run, so that a batch is the same whoever makes it.
 """
 
-import hashlib
-import json
 from collections.abc import Generator, Sequence
 from itertools import count
 from queue import Queue
@@ -92,14 +90,6 @@ class Feed:
     def __len__(self) -> int:
         """Pictures an epoch."""
         return len(self._mix)
-
-    def fingerprint(self) -> str:
-        """Of which pictures are in the mix, and how: the same pixels, the same order."""
-        mix = [
-            [p.kind, p.weight, [[p.cache.pairs[n].name, p.cache.checksum(n)] for n in p.numbers]]
-            for p in self._pictures
-        ]
-        return hashlib.sha256(json.dumps(mix).encode()).hexdigest()
 
     def batches(self, start: int) -> Generator[Examples, None, None]:
         """Batches without end from step `start` on, some ahead of their use.

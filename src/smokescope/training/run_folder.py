@@ -31,7 +31,7 @@ class HandedOn:
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """What a run was given besides its settings, as paths on this machine.
+    """What a run was given besides its settings, mostly as paths on this machine.
 
     Attributes:
         data: The folder that sources are below.
@@ -43,6 +43,7 @@ class Inputs:
         cache: A folder for decoded pictures, kept there from run to run.
         skip_bad: Go on without files that cannot be used.
         handed_on: Of the last of the models, so that a run goes on without their files.
+        commit: Of the code that began it, where that is known.
     """
 
     data: str
@@ -53,6 +54,7 @@ class Inputs:
     cache: str | None = None
     skip_bad: bool = False
     handed_on: HandedOn = field(default_factory=HandedOn)
+    commit: str | None = None
 
 
 class RunFolder:

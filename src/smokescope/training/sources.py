@@ -58,6 +58,22 @@ class Data:
     training: list[Pictures]
     validation: list[Pictures]
 
+    def fingerprint(self) -> str:
+        """Of which pictures there are, and for what: the same pixels, the same order."""
+        plain = [
+            [
+                [p.kind, p.weight, [[p.cache.pairs[n].name, p.cache.checksum(n)] for n in p.numbers]]
+                for p in part
+            ]
+            for part in (self.training, self.validation)
+        ]
+        return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+    def problems(self) -> list[SmokescopeError]:
+        """What was left out as it could not be read."""
+        caches = {id(each.cache): each.cache for each in (*self.training, *self.validation)}
+        return [problem for cache in caches.values() for problem in cache.problems]
+
 
 def load_data(
     settings: TrainingSettings,
@@ -90,7 +106,7 @@ def load_data(
             listing = _list(root, folder, strokes)
             if only is not None:
                 listing = listing._replace(pairs=[pair for pair in listing.pairs if pair.name in only])
-            file = kept_in / _file_name(folder, strokes, settings.side, only) if kept_in else None
+            file = kept_in / _file_name(root / folder, strokes, settings.side, only) if kept_in else None
             scribbles = strokes is not None
             opened[folder, strokes] = PictureCache(
                 listing, settings.side, file, scribbles=scribbles, skip_bad=skip_bad, progress=progress
@@ -132,10 +148,10 @@ def _list(root: Path, folder: str, strokes: str | None) -> Listing:
     return Listing([pair for pair in drawn if _there(pair)], [*listing.problems, *missing])
 
 
-def _file_name(folder: str, strokes: str | None, side: int, only: set[str] | None) -> str:
-    """Of a folder's decoded pictures; other uses of the folder have other files."""
-    use = json.dumps([folder, strokes, side, None if only is None else sorted(only)])
-    return f"{Path(folder).name}-{hashlib.sha256(use.encode()).hexdigest()[:8]}.cache"
+def _file_name(folder: Path, strokes: str | None, side: int, only: set[str] | None) -> str:
+    """Of a folder's decoded pictures; other folders, and other uses of this one, have other files."""
+    use = json.dumps([str(folder.absolute()), strokes, side, None if only is None else sorted(only)])
+    return f"{folder.name}-{hashlib.sha256(use.encode()).hexdigest()[:8]}.cache"
 
 
 def _there(pair: Pair) -> bool:

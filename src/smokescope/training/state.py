@@ -28,7 +28,7 @@ class State:
     step: int
     tensors: Mapping[str, Tensor]
     pictures: str
-    """Which pictures the run is of: `Feed.fingerprint`."""
+    """Which pictures the run is of: `Data.fingerprint`."""
 
     def restore_model(self, model: nn.Module, average: Average | None) -> None:
         """Put weights back, and their average.

@@ -58,6 +58,8 @@ def train(
     model = build_model(settings.model)
     if not (resume and run.states.steps()):  # a run that was stopped before its first state has no weights
         inputs = replace(inputs, handed_on=_load_first_weights(model, inputs))
+    if not resume:
+        inputs = replace(inputs, commit=code_commit())  # now: a checkout may move on while it trains
     trainer = Trainer(settings, model, data, run, fabric, observer, inputs.handed_on)
     if fabric.is_global_zero and not resume:  # now that nothing of it was refused
         run.begin(settings, inputs)
@@ -79,8 +81,8 @@ def train(
             "data": json.dumps([asdict(source) for source in settings.data]),
             "figures": json.dumps(figures),
         }
-        if commit := code_commit():
-            notes["commit"] = commit
+        if inputs.commit:
+            notes["commit"] = inputs.commit
         save_model(pipeline, run.model_file, notes)
         write_atomically(run.figures_file, (json.dumps(figures, indent=1) + "\n").encode())
         if found is not None:

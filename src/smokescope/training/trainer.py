@@ -73,6 +73,7 @@ class Trainer:
         if settings.compile and fabric.device.type == "cuda":
             for part in self.model.children():
                 part.compile(dynamic=False)
+        self._pictures = data.fingerprint()
         self._handed_on = handed_on or HandedOn()
         self.temperature = settings.temperature or self._handed_on.temperature
         self._spoilt = torch.zeros((), device=fabric.device)  # losses and gradients that were not finite
@@ -87,7 +88,7 @@ class Trainer:
         step = state.step if state else 0
         if self.fabric.broadcast(step) != step:
             raise SmokescopeError("the processes see different states of this run: give them one folder")
-        if state and state.pictures != self.feed.fingerprint():
+        if state and state.pictures != self._pictures:
             raise SmokescopeError(
                 "the data is not what this run began with: pictures are missing, new, or changed"
             )
@@ -200,8 +201,7 @@ class Trainer:
 
     def _save(self, step: int, stage: Stage) -> None:
         if self.fabric.is_global_zero:
-            pictures = self.feed.fingerprint()
-            self.run.states.save(step, self.model, self.average, stage.optimisers, pictures)
+            self.run.states.save(step, self.model, self.average, stage.optimisers, self._pictures)
         self.fabric.barrier()
 
     def _validate(self, step: int) -> None:
