@@ -228,7 +228,10 @@ def test_bad_input_is_one_sentence(
         (("--data", data, "--model", model, "--out", data / "img"), "among the data"),
         (("--data", data, "--model", tmp_path / "unet.safetensors", "--samples", 3), "no samples to draw"),
         (("--data", data, "--model", model, "--samples", 1), "compare with 2 samples or more"),
-        (("--data", data, "--model", model, "--samples", 3, "--engine", "onnx"), "exported models only"),
+        (
+            ("--data", data, "--model", model, "--samples", 3, "--engine", "onnx"),
+            "exported with --monte-carlo",
+        ),
         (("--model", model), "nothing to measure on"),
         (("--negatives", negatives, "--model", model, "--samples", 3), "on pictures with smoke"),
         (("--negatives", negatives, "--model", model, "--scenes", scenes), "speaks of none of the data"),
