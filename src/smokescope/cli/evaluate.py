@@ -145,8 +145,8 @@ def _sampling(engine: EngineChoice | None, model: Path | None) -> EngineChoice |
         return engine
     if engine not in (None, EngineChoice.auto, EngineChoice.torch):
         raise SmokescopeError(
-            f"--engine {engine.value} draws samples only of models that were exported with --monte-carlo: use "
-            "torch, or name such a file"
+            f"--engine {engine.value} draws samples only of models exported with --monte-carlo: use torch, "
+            "or name such a file"
         )
     return EngineChoice.torch
 
