@@ -42,9 +42,7 @@ class Found:
     """Simple, normal and difficult pictures, two each."""
 
 
-def arguments(
-    description: str | None, config: str | None, seeds: int | None = None, *, file: bool = False
-) -> argparse.Namespace:
+def arguments(description: str | None, config: str | None, *, file: bool = False) -> argparse.Namespace:
     """The options that experiments take."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help="the folder that the configuration's sources are below")
@@ -56,8 +54,6 @@ def arguments(
         parser.add_argument("--file", type=Path, required=True, help="of the variants")
     if config is not None:
         parser.add_argument("--config", default=config)
-    if seeds is not None:
-        parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for all variants")
     parser.add_argument("--only", action="append", help="of the variants; all if it is not given")
     return parser.parse_args()
@@ -68,19 +64,14 @@ def load(settings: TrainingSettings, args: argparse.Namespace) -> Data:
     return load_data(settings, args.data, Split(read_folds(args.folds), args.fold) if args.folds else None)
 
 
-def compare(
-    variants: Mapping[str, tuple[TrainingSettings, Data]],
-    args: argparse.Namespace,
-    *,
-    fitted: bool = False,
-) -> list[Found]:
-    """Train each variant, unless its folder holds it already, and try it.
+def compare(variants: Mapping[str, tuple[TrainingSettings, Data]], args: argparse.Namespace) -> list[Found]:
+    """Train each variant, unless its folder holds it already, and try it at temperature 1.
+
+    A temperature that was fitted on these very pictures would hide what losses do to calibration.
 
     Args:
         variants: Settings and pictures by name; all are tried on the same pictures.
         args: Of `arguments`.
-        fitted: Try models at the temperature that was fitted on these very pictures, as they are shipped;
-            otherwise as trained, since a fitted one would hide what losses do to calibration.
     """
     found = []
     _, data = next(iter(variants.values()))
@@ -92,8 +83,7 @@ def compare(
         if args.only and name not in args.only:
             continue
         run, pipeline, fabric = trained(settings, data, name, args)
-        if not fitted:
-            pipeline = Pipeline(pipeline.network, settings.input).eval()
+        pipeline = Pipeline(pipeline.network, settings.input).eval()
         found.append(
             Found(
                 name,

@@ -1,0 +1,99 @@
+"""What other light, other cameras and worse pictures cost: the same pictures, changed in one way at a time.
+
+    python -m benchmarks.robustness --data DIR [--negatives DIR] [--model M] [--every N]
+
+Masks stay what they are. A change that a camera of another make or place brings along should cost little;
+what hides the smoke itself, as blur and haze do, must cost something.
+"""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from benchmarks.timing import table
+from smokescope import load
+from smokescope.data.augment_colour import add_haze
+from smokescope.data.layouts import list_negatives, list_pairs, read_pair
+from smokescope.metrics import SmokeMetrics
+from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
+
+GREY = torch.tensor([0.299, 0.587, 0.114])[:, None, None]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--negatives", type=Path)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="take every so many of the pictures")
+    args = parser.parse_args()
+    pairs = list_pairs(args.data).pairs[:: args.every]
+    if args.negatives:
+        pairs += list_negatives(args.negatives).pairs[:: args.every]
+    segmenter = load(args.model, tiles="never")
+    found = {name: SmokeMetrics() for name in CHANGES}
+    for pair in pairs:
+        picture, mask = read_pair(pair)
+        x = torch.from_numpy(picture).permute(2, 0, 1)[None] / 255
+        smoke = torch.from_numpy(mask)[None] > 0.5
+        for name, change in CHANGES.items():
+            changed = (change(x)[0].clamp(0, 1) * 255).round().byte().permute(1, 2, 0).numpy()
+            probability = segmenter.maps([changed]).probability
+            found[name].update(torch.as_tensor(probability)[:, 0].cpu(), smoke)
+    rows = []
+    for name, metrics in found.items():
+        report = metrics.compute()
+        f, alarm = report["f_beta"], report["alarm"]
+        values = (
+            f["mean"],
+            f["max"],
+            report["ece"]["image"],
+            alarm["detection_rate"],
+            alarm["false_alarm_rate"],
+        )
+        rows.append((name, *("–" if value is None else f"{value:.4f}" for value in values)))
+    table(f"{len(pairs)} pictures", ("", "F mean", "F max", "ece image", "found", "false alarms"), rows)
+
+
+def _one(value: float) -> Tensor:
+    return torch.tensor([value])
+
+
+def _grey(x: Tensor) -> Tensor:
+    return (x * GREY).sum(1, keepdim=True).expand_as(x)
+
+
+def _balance(red: float, blue: float) -> Callable[[Tensor], Tensor]:
+    return lambda x: x * torch.tensor([red, 1.0, blue])[:, None, None]
+
+
+def _smaller(x: Tensor) -> Tensor:
+    """Half the size, as of a worse camera, and enlarged again."""
+    size = x.shape[-2:]
+    small = torch.nn.functional.interpolate(x, scale_factor=0.5, mode="bilinear", antialias=True)
+    return torch.nn.functional.interpolate(small, size, mode="bilinear")
+
+
+CHANGES: dict[str, Callable[[Tensor], Tensor]] = {
+    "as they are": lambda x: x,
+    "no colour at all": _grey,
+    "half the saturation": lambda x: (x + _grey(x)) / 2,
+    "twice the saturation": lambda x: 2 * x - _grey(x),
+    "warm light (red 1.2, blue 0.8)": _balance(1.2, 0.8),
+    "cold light (red 0.8, blue 1.2)": _balance(0.8, 1.2),
+    "dark (gamma 1.6)": lambda x: x**1.6,
+    "bright (gamma 0.6)": lambda x: x**0.6,
+    "two thirds of the contrast": lambda x: x.mean() + (x - x.mean()) * 2 / 3,
+    "haze, 0.3 at the horizon": lambda x: add_haze(x, _one(0.3), _one(0.5), torch.full((1, 3), 0.85)),
+    "blur of 1.5 pixels": lambda x: gaussian_blur(x, _one(1.5)),
+    "noise (read 0.03)": lambda x: sensor_noise(x, _one(2e-3), _one(0.03), torch.zeros(1, dtype=torch.int64)),
+    "JPEG of quality 20": lambda x: jpeg(x, _one(20)),
+    "half the resolution": _smaller,
+}
+
+
+if __name__ == "__main__":
+    main()
