@@ -1,12 +1,16 @@
 """`smokescope train` as a user meets it."""
 
 import json
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
-from tests.training.small import CONFIG, make_data
+from PIL import Image
+from tests.training.small import CONFIG, command, environment, make_data
 
 from smokescope.data.folds import Folds
 from smokescope.data.sets import PictureName
@@ -82,3 +86,21 @@ def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path)
         assert done.returncode == 2
         assert complaint in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_scheduler_that_ends_it_while_it_reads_leaves_nothing_behind(tmp_path: Path, config: Path) -> None:
+    data, cache = make_data(tmp_path / "data"), tmp_path / "cache"
+    Image.effect_noise((2000, 1500), 50).convert("RGB").save(tmp_path / "large.jpg")
+    Image.new("1", (2000, 1500), 1).save(tmp_path / "large.png")
+    for number in range(200):
+        (data / f"pairs/img/large{number}.jpg").symlink_to(tmp_path / "large.jpg")
+        (data / f"pairs/gt/large{number}.png").symlink_to(tmp_path / "large.png")
+    arguments = command("--config", config, "--data", data, "--out", tmp_path / "run", "--cache", cache)
+    process = subprocess.Popen(arguments, env=environment())
+    while not list(cache.glob(".*.part")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    assert process.wait(60) == 128 + signal.SIGTERM
+    assert not list(cache.iterdir())
+    assert not (tmp_path / "run").exists()

@@ -5,7 +5,9 @@ Verbs import what is heavy (torch above all) inside their function, so that `--h
 
 import io
 import logging
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -65,10 +67,16 @@ def smokescope(
     """
 
 
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Leave as an exception does, so that what was half written is removed."""
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Entry point of the `smokescope` command: bad input becomes one sentence, never a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # file names may hold what a terminal cannot show
+    signal.signal(signal.SIGTERM, _leave)
     logging.getLogger("PIL").addHandler(logging.NullHandler())  # the sentence is ours to say
     try:
         app()  # typer sees to bad usage (exit code 2), Ctrl-C (130) and readers that go away (1), all quietly
