@@ -1,6 +1,7 @@
 """What other light, other cameras and worse pictures cost: the same pictures, changed in one way at a time.
 
-    python -m benchmarks.robustness --data DIR [--negatives DIR] [--model M] [--every N]
+    python -m benchmarks.robustness --data DIR [--negatives DIR] [--folds F --fold 1] [--match REAL]
+        [--model M] [--every N]
 
 Masks stay what they are. A change that a camera of another make or place brings along should cost little;
 what hides the smoke itself, as blur and haze do, must cost something.
@@ -13,27 +14,33 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from benchmarks.experiment import as_text
 from benchmarks.timing import table
+from benchmarks.verdicts import pairs_of
 from smokescope import load
 from smokescope.data.augment_colour import add_haze
-from smokescope.data.layouts import list_negatives, list_pairs, read_pair
+from smokescope.data.layouts import read_pair
 from smokescope.metrics import SmokeMetrics
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
-
-GREY = torch.tensor([0.299, 0.587, 0.114])[:, None, None]
+from smokescope.physics.transmission import grey
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--negatives", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", type=Path)
-    parser.add_argument("--every", type=int, default=1, help="take every so many of the pictures")
-    args = parser.parse_args()
-    pairs = list_pairs(args.data).pairs[:: args.every]
-    if args.negatives:
-        pairs += list_negatives(args.negatives).pairs[:: args.every]
-    segmenter = load(args.model, tiles="never")
+    parser.add_argument("--data", type=Path, action="append", required=True)
+    parser.add_argument("--negatives", type=Path, action="append", default=[])
+    parser.add_argument("--folds", type=Path)
+    parser.add_argument("--fold", type=int, default=1)
+    parser.add_argument("--match", default=".*", help="take only such names, a regular expression")
+    parser.add_argument("--every", type=int, default=1, help="take every so many pictures of either kind")
+    given = parser.parse_args()
+    pairs = [
+        pair
+        for folders in (given.data, given.negatives)
+        for pair in pairs_of(folders, given.folds, given.fold, given.match)[:: given.every]
+    ]
+    segmenter = load(given.model, tiles="never")
     found = {name: SmokeMetrics() for name in CHANGES}
     for pair in pairs:
         picture, mask = read_pair(pair)
@@ -41,8 +48,7 @@ def main() -> None:
         smoke = torch.from_numpy(mask)[None] > 0.5
         for name, change in CHANGES.items():
             changed = (change(x)[0].clamp(0, 1) * 255).round().byte().permute(1, 2, 0).numpy()
-            probability = segmenter.maps([changed]).probability
-            found[name].update(torch.as_tensor(probability)[:, 0].cpu(), smoke)
+            found[name].update(segmenter.maps([changed]).probability[:, 0].cpu(), smoke)
     rows = []
     for name, metrics in found.items():
         report = metrics.compute()
@@ -54,7 +60,7 @@ def main() -> None:
             alarm["detection_rate"],
             alarm["false_alarm_rate"],
         )
-        rows.append((name, *("–" if value is None else f"{value:.4f}" for value in values)))
+        rows.append((name, *map(as_text, values)))
     table(f"{len(pairs)} pictures", ("", "F mean", "F max", "ece image", "found", "false alarms"), rows)
 
 
@@ -63,7 +69,7 @@ def _one(value: float) -> Tensor:
 
 
 def _grey(x: Tensor) -> Tensor:
-    return (x * GREY).sum(1, keepdim=True).expand_as(x)
+    return grey(x).expand_as(x)
 
 
 def _balance(red: float, blue: float) -> Callable[[Tensor], Tensor]:

@@ -14,6 +14,23 @@ from smokescope.data.sets import PictureName
 from smokescope.training.run_folder import RunFolder
 
 
+def by_two(*arguments: object) -> list[str]:
+    """The command line of a training by two processes."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    return [*launcher, *command(*arguments)[2:]]
+
+
+def refused(tmp_path: Path, data: Path, *arguments: object) -> str:
+    """What two processes say that do not go on."""
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    start = ("--config", tmp_path / "small.yaml", "--data", data, "--out", tmp_path / "run")
+    done = subprocess.run(
+        by_two(*start, *arguments), env=environment(), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode != 0
+    return done.stderr
+
+
 @pytest.mark.parametrize("extra", [[], ["--set", "data=[{kind: rendered, folder: pairs, weight: 2}]"]])
 def test_two_processes_learn_what_one_does(tmp_path: Path, extra: list[str]) -> None:
     """Batch norm is frozen, as each sees half a batch; all chance is keyed by sample."""
@@ -27,8 +44,7 @@ def test_two_processes_learn_what_one_does(tmp_path: Path, extra: list[str]) -> 
     start = ["--config", tmp_path / "small.yaml", "--data", data, "--folds", tmp_path / "folds.json", *extra]
     one, two = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
     succeed(command(*start, "--out", one.path))
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
-    succeed([*launcher, *command(*start, "--cache", tmp_path / "cache", "--out", two.path)[2:]])
+    succeed(by_two(*start, "--cache", tmp_path / "cache", "--out", two.path))
     ours, theirs = weights(one), weights(two)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
     told = [[entry["losses"] for entry in run.history() if "losses" in entry] for run in (one, two)]
@@ -43,35 +59,15 @@ def test_two_processes_learn_what_one_does(tmp_path: Path, extra: list[str]) -> 
 def test_what_one_refuses_the_others_do_not_repeat(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
     (data / "pairs/img/3.png").write_text("no picture")
-    (tmp_path / "small.yaml").write_text(CONFIG)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
-    arguments = command("--config", tmp_path / "small.yaml", "--data", data, "--out", tmp_path / "run")[2:]
-    done = subprocess.run(
-        [*launcher, *arguments, "--cache", tmp_path / "cache"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode != 0
-    assert done.stderr.count("3.png") == 1
-    assert "another process could not go on" in done.stderr
-    assert "in_turn" not in done.stderr  # no traceback of ours
+    told = refused(tmp_path, data, "--cache", tmp_path / "cache")
+    assert told.count("3.png") == 1
+    assert "another process could not go on" in told
+    assert "in_turn" not in told  # no traceback of ours
     assert not list((tmp_path / "cache").glob(".*"))
 
 
 def test_a_batch_that_cannot_be_shared_is_refused(tmp_path: Path) -> None:
 
     data = make_data(tmp_path / "data")
-    (tmp_path / "small.yaml").write_text(CONFIG)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
-    arguments = command("--config", tmp_path / "small.yaml", "--data", data, "--out", tmp_path / "run")[2:]
-    done = subprocess.run(
-        [*launcher, *arguments, "--set", "batch=3"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode != 0
-    assert "a batch of 3 cannot be shared evenly by 2 processes" in done.stderr
+    told = refused(tmp_path, data, "--set", "batch=3")
+    assert "a batch of 3 cannot be shared evenly by 2 processes" in told

@@ -108,16 +108,17 @@ class Evaluator:
 
     def _predict(self, batch: Sequence[_Waiting]) -> None:
         pictures = [each.picture for each in batch]
+        smoke = torch.from_numpy(np.stack([each.smoke for each in batch]))
         maps = self._as_maps(self.segmenter.maps(pictures))
         sampled = one_pass = None
-        if self.samples and any(each.smoke.any() for each in batch):  # others are not compared
+        if self.samples and smoke.any():  # others are not compared
             # by the order of pictures, not of batches: which ones happen to wait together changes nothing
             keys = make_keys(0, torch.tensor([each.number for each in batch]))
             sampled = self._as_maps(self.segmenter.sample(pictures, self.samples, keys))
             height, width, _ = pictures[0].shape
             if wants_tiles(self.segmenter.tiles, height, width, self.segmenter.input):
                 one_pass = self._as_maps(self.segmenter.engine.tensors(pictures, "never"))
-        smoke = torch.from_numpy(np.stack([each.smoke for each in batch])).to(self._device)
+        smoke = smoke.to(self._device)
         self._all.update(maps.probability, smoke, maps, sampled, one_pass)
         for number, each in enumerate(batch):
             one = slice(number, number + 1)

@@ -25,6 +25,11 @@ class Pictures:
     """Of the pictures in the cache."""
     weight: float = 1.0
 
+    def plain(self) -> list[object]:
+        """Their use, names and pixels, as values that can be written down and compared."""
+        pixels = [[self.cache.pairs[number].name, self.cache.checksum(number)] for number in self.numbers]
+        return [self.kind, self.weight, pixels]
+
 
 @dataclass(frozen=True)
 class Split:
@@ -60,13 +65,7 @@ class Data:
 
     def fingerprint(self) -> str:
         """Of which pictures there are, and for what: the same pixels, the same order."""
-        plain = [
-            [
-                [p.kind, p.weight, [[p.cache.pairs[n].name, p.cache.checksum(n)] for n in p.numbers]]
-                for p in part
-            ]
-            for part in (self.training, self.validation)
-        ]
+        plain = [[each.plain() for each in part] for part in (self.training, self.validation)]
         return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
     def problems(self) -> list[SmokescopeError]:
