@@ -153,7 +153,7 @@ def test_a_full_disk_leaves_nothing(
     result = run("data", "dedupe", data, "--out", tmp_path / "out")
     assert result.returncode == 2
     assert "no space left on device" in result.stderr
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_large_group_shows_a_sample_chosen_by_the_seed(tmp_path: Path, run: Run) -> None:

@@ -65,6 +65,18 @@ def test_what_is_skipped_is_named(run: Run, tmp_path: Path, config: Path) -> Non
     assert "3.png" in done.stderr
 
 
+def test_a_file_that_went_bad_ends_a_run_that_would_go_on(run: Run, tmp_path: Path, config: Path) -> None:
+    data, out = make_data(tmp_path / "data"), tmp_path / "run"
+    begun = ("train", "--data", data, "--config", config, "--out", out)
+    assert run(*begun, "--set", "epochs=1").returncode == 0
+    (data / "pairs" / "img" / "3.png").write_text("text")
+    done = run("train", "--out", out, "--resume")
+    assert done.returncode == 2
+    assert "3.png" in done.stderr
+    assert "not what this run began with" in done.stderr
+    assert "skip-bad" not in done.stderr  # which would not be taken
+
+
 def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path) -> None:
     data = make_data(tmp_path / "data")
     out = tmp_path / "run"

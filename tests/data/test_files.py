@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smokescope.data.files import open_input, prepare_folder, write_atomically, write_together
+from smokescope.data.files import open_input, try_folder, write_atomically, write_together
 from smokescope.errors import SmokescopeError
 
 
@@ -55,9 +55,9 @@ def test_a_disk_that_fills_up_midway_leaves_neither_of_two(
 
     monkeypatch.setattr(os, "fsync", second_fails)
     with pytest.raises(SmokescopeError, match="two cannot be written"):
-        write_together({tmp_path / "one": b"1", tmp_path / "two": b"2"})
+        write_together({tmp_path / "new" / "a" / "one": b"1", tmp_path / "new" / "b" / "two": b"2"})
     assert len(calls) == 2
-    assert everything_in(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []  # no folder either
 
 
 def test_a_rename_that_fails_takes_the_first_of_two_back(
@@ -119,22 +119,27 @@ def test_folders_and_devices_are_not_replaced(tmp_path: Path) -> None:
         write_atomically(tmp_path / "pipe", b"1")
 
 
-def test_the_output_folder_is_made_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare_folder(tmp_path / "a" / "b")
-    prepare_folder(tmp_path / "a" / "b")
-    assert (tmp_path / "a" / "b").is_dir()
+def test_the_output_folder_is_tried_and_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try_folder(tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()
+    (tmp_path / "a").mkdir()
+    try_folder(tmp_path / "a" / "b" / "c")
+    try_folder(tmp_path / "a")
+    assert list((tmp_path / "a").iterdir()) == []
     (tmp_path / "file").touch()
     with pytest.raises(SmokescopeError, match="file is a file: name a folder"):
-        prepare_folder(tmp_path / "file")
+        try_folder(tmp_path / "file")
     with pytest.raises(SmokescopeError, match="cannot be written to: not a directory"):
-        prepare_folder(tmp_path / "file" / "below")
+        try_folder(tmp_path / "file" / "below")
 
     def forbidden(**_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr("tempfile.TemporaryFile", forbidden)
     with pytest.raises(SmokescopeError, match="cannot be written to: permission denied"):
-        prepare_folder(tmp_path / "a")
+        try_folder(tmp_path / "a")
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ def evaluate(
     count as false alarms or as none. docs/evaluate.md says what each figure means.
     """
     from smokescope import __version__
-    from smokescope.data.files import prepare_file, write_together
+    from smokescope.data.files import try_file, write_together
     from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
     from smokescope.data.sets import list_sets
     from smokescope.inference.evaluation import Evaluator, read_ahead
@@ -93,7 +93,7 @@ def evaluate(
     for path in targets:
         for each in sets:
             refuse_among(path.parent, each.listing)
-        prepare_file(path)
+        try_file(path)
     segmenter = load_segmenter(model, device, _sampling(engine, model) if samples else engine)
     if samples and not segmenter.engine.can_sample:
         raise SmokescopeError(f"{model or 'the model'} has no samples to draw here: leave --samples out")

@@ -61,7 +61,7 @@ def predict(
     NAME.overlay.jpg and NAME.json. A video gets NAME.mp4 and NAME.jsonl besides. report.html shows all of
     them. docs/predict.md says more.
     """
-    from smokescope.data.files import prepare_file, prepare_folder, write_together
+    from smokescope.data.files import try_file, try_folder, write_together
     from smokescope.data.inputs import VIDEO_SUFFIXES, collect_pictures
     from smokescope.data.pictures import SUFFIXES, read_picture
     from smokescope.report.coco import encode_coco
@@ -72,9 +72,9 @@ def predict(
     segmenter = load_segmenter(model, device, engine, tiles.value)
     identity = _identity(model, segmenter)
     about = {"smokescope": __version__, "model": identity, "tiles": tiles.value}
-    prepare_folder(out)
+    try_folder(out)
     if coco:
-        prepare_file(coco)
+        try_file(coco)
     done: list[PictureFile] = []
 
     def predict_picture(file: PictureFile) -> None:

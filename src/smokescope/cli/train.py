@@ -104,10 +104,12 @@ def train(
             skip_bad=skip_bad,
         )
     fabric = launch(choose_device(device), settings.precision)
-    load = partial(_load, settings, inputs)
+    # a state knows its pictures: what has changed since is told by it, and cannot be left out
+    skip_bad = inputs.skip_bad or (resume and run.states.last() is not None)
+    load = partial(_load, settings, inputs, skip_bad)
     pictures = in_turn(fabric, load) if inputs.cache else load()  # with a cache, one decodes for all
     if fabric.local_rank == 0:
-        for problem in pictures.problems():  # left out, as was asked for
+        for problem in pictures.problems():
             complain(problem)
     with ExitStack() as stack:
         watchers: list[Observer] = []
@@ -138,7 +140,7 @@ def train(
         )
 
 
-def _load(settings: "TrainingSettings", inputs: "Inputs") -> "Data":
+def _load(settings: "TrainingSettings", inputs: "Inputs", skip_bad: bool) -> "Data":
     from smokescope.data.folds import read_folds
     from smokescope.training.sources import Split, load_data
 
@@ -149,7 +151,7 @@ def _load(settings: "TrainingSettings", inputs: "Inputs") -> "Data":
             Path(inputs.data),
             split,
             kept_in=Path(inputs.cache) if inputs.cache else None,
-            skip_bad=inputs.skip_bad,
+            skip_bad=skip_bad,
             progress=show,
         )
 

@@ -25,7 +25,7 @@ def transmission(
     import numpy as np
     import torch
 
-    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.files import try_folder, write_together
     from smokescope.data.inputs import PictureFile, collect_pictures
     from smokescope.data.pictures import encode_png, read_picture
     from smokescope.physics import transmission as physics
@@ -36,7 +36,7 @@ def transmission(
     found = collect_pictures(pictures, out)
     where = choose_device(device)
     if found.pictures:
-        prepare_folder(out)
+        try_folder(out)
 
     def write_maps(picture: PictureFile) -> None:
         with enough_memory(picture.path):

@@ -3,7 +3,7 @@
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -38,13 +38,15 @@ def open_input(path: Path) -> BinaryIO:
         raise SmokescopeError(f"{path} cannot be read: {plain_reason(error)}") from error
 
 
-def prepare_folder(path: Path) -> None:
-    """Make sure that results can be written into a folder, creating it where needed.
+def try_folder(path: Path) -> None:
+    """Make sure that results can be written into a folder. One that is not there is made for the trial only.
 
     Raises:
         SmokescopeError: A file is in the way, or the folder cannot be made or written to.
     """
+    made: list[Path] = []
     try:
+        made = _missing(path)
         if path.exists() and not path.is_dir():
             raise SmokescopeError(f"{path} is a file: name a folder for the results")
         path.mkdir(parents=True, exist_ok=True)
@@ -52,15 +54,17 @@ def prepare_folder(path: Path) -> None:
             pass
     except OSError as error:
         raise SmokescopeError(f"the folder {path} cannot be written to: {plain_reason(error)}") from error
+    finally:
+        _remove_empty(made)
 
 
-def prepare_file(path: Path) -> None:
-    """Make sure that a result can be written under a name, creating its folder where needed.
+def try_file(path: Path) -> None:
+    """Make sure that a result can be written under a name, in a folder as `try_folder` tries it.
 
     Raises:
         SmokescopeError: A folder or device has that name, or its folder cannot be written to.
     """
-    prepare_folder(path.parent)
+    try_folder(path.parent)
     _refuse_others(path)
 
 
@@ -84,10 +88,12 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     """
     waiting: dict[Path, Path] = {}
     created: list[Path] = []
+    made: list[Path] = []
     try:
         for path, data in files.items():
             with _naming(path):
                 _refuse_others(path)
+                made = [*_missing(path.parent), *made]
                 path.parent.mkdir(parents=True, exist_ok=True)
                 # Hidden, so that no walk picks it up; short, so that it fits wherever the final name does.
                 waiting[path] = path.with_name(f".{secrets.token_hex(8)}.part")
@@ -101,7 +107,19 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         for leftover in [*waiting.values(), *created]:  # what took an older file's place is whole, and stays
             with suppress(OSError):
                 leftover.unlink()
+        _remove_empty(made)
         raise
+
+
+def _missing(folder: Path) -> list[Path]:
+    """A folder and those above it that are not there, the deepest first."""
+    return [each for each in (folder, *folder.parents) if not each.exists()]
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    for each in folders:
+        with suppress(OSError):  # it was not made after all, or something is in it
+            each.rmdir()
 
 
 def _refuse_others(path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smokescope.data.files import plain_reason, prepare_folder, write_atomically, write_together
+from smokescope.data.files import plain_reason, try_folder, write_atomically, write_together
 from smokescope.errors import SmokescopeError
 from smokescope.settings.verdicts import VerdictSettings
 from smokescope.training.plain import from_plain, read_yaml, to_yaml
@@ -76,7 +76,7 @@ class RunFolder:
             SmokescopeError: There is a run already, or the folder cannot be written to.
         """
         self.refuse_another()
-        prepare_folder(self.path)
+        try_folder(self.path)
         write_together({self.inputs_file: to_yaml(inputs), self.settings_file: to_yaml(settings)})
 
     def refuse_another(self) -> None:

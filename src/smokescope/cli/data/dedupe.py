@@ -38,7 +38,7 @@ def dedupe(
     from itertools import islice
 
     from smokescope.data.duplicates import glance
-    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.files import try_folder, write_together
     from smokescope.data.groups import KINDS, Entry, Sieve
     from smokescope.data.layouts import list_pictures, read_pair, refuse_among
     from smokescope.data.pictures import encode_png
@@ -47,7 +47,7 @@ def dedupe(
 
     listing = list_pictures(folder)
     refuse_among(out, listing)
-    prepare_folder(out)
+    try_folder(out)
     usable, _ = check_first(listing, skip_bad)
     entries: list[Entry] = []
 

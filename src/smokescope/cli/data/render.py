@@ -43,7 +43,7 @@ def render(
     from numpy.typing import NDArray
 
     from smokescope.chance import make_keys
-    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.files import try_folder, write_together
     from smokescope.data.layouts import list_negatives, list_pictures, read_pair
     from smokescope.data.pictures import encode_jpeg, encode_png, shrink
     from smokescope.physics.rendering.lookalikes import render_lookalikes
@@ -56,7 +56,7 @@ def render(
     if any(any((out / part).glob("*")) for part in PARTS):
         raise SmokescopeError(f"{out} holds a data set already, and the two would mix: name an empty folder")
     where = choose_device(device)
-    prepare_folder(out)
+    try_folder(out)
     order = np.random.default_rng(seed).permutation(len(pairs))
 
     def as_picture(batch: torch.Tensor) -> NDArray[np.uint8]:

@@ -66,7 +66,7 @@ def scenes(
     """
     from itertools import islice
 
-    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.files import try_folder, write_together
     from smokescope.data.folds import make_folds
     from smokescope.data.layouts import refuse_among
     from smokescope.data.pictures import encode_png
@@ -84,7 +84,7 @@ def scenes(
         raise SmokescopeError(f"{against} cannot be compared with itself: name another folder")
     for each in listed:
         refuse_among(out, each.listing)
-    prepare_folder(out)
+    try_folder(out)
     own, others = _check((own, others), skip_bad)
 
     loaded = _load(own)

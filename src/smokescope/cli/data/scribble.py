@@ -21,14 +21,14 @@ def scribble(
     DIR/NAME.png is 8-bit grey: 0 unknown, 1 smoke, 2 background. A picture's strokes depend on the seed and
     on its name and mask alone, so that they stay when others are added.
     """
-    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.files import try_folder, write_together
     from smokescope.data.layouts import Pair, list_pairs, read_pair, refuse_among
     from smokescope.data.pictures import encode_png
     from smokescope.data.scribbles import draw_scribble, scribble_seed
 
     listing = list_pairs(folder)
     refuse_among(out, listing)
-    prepare_folder(out)
+    try_folder(out)
     pairs, problems = check_first(listing, skip_bad)
     scribbles: dict[Path, bytes] = {}
 

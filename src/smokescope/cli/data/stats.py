@@ -36,14 +36,14 @@ def stats(
     """
     import torch
 
-    from smokescope.data.files import prepare_folder, write_together
+    from smokescope.data.files import try_folder, write_together
     from smokescope.data.layouts import Pair, list_pictures, read_pair
     from smokescope.data.statistics import Statistics
     from smokescope.report.stats_page import stats_page
 
     torch.set_num_threads(1)  # on pictures this small, threads wait for each other more than they help
     listing = list_pictures(folder)
-    prepare_folder(out)
+    try_folder(out)
     pairs, problems = check_first(listing, skip_bad)
     statistics = Statistics()
 
