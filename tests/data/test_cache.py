@@ -13,7 +13,8 @@ from PIL import Image
 from tests.data.caches import SIDE, assert_same, content, decoded
 
 from smokescope.data import cache as module
-from smokescope.data.cache import MAGIC, PictureCache
+from smokescope.data.cache import PictureCache
+from smokescope.data.cache_file import MAGIC
 from smokescope.data.layouts import list_negatives, list_pairs, read_pair
 from smokescope.errors import SmokescopeError
 

@@ -17,7 +17,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from smokescope.data import cache as module
-from smokescope.data.cache import PictureCache, Place
+from smokescope.data.cache import PictureCache
+from smokescope.data.cache_file import Place
 from smokescope.data.layouts import Pair, list_pairs
 from smokescope.errors import SmokescopeError
 

@@ -1,72 +1,35 @@
 """Decoded pictures for training: each is decoded and shrunk once, then read as fast as memory is.
 
-A cache lives in memory or in one file; both hold the same bytes:
-
-    "smokescope cache"          16 bytes that tell the file from somebody else's
-    per pair, in any order      red, green and blue of the picture, then the mask (0 to 255), H x W each;
-                                for scribbles two such planes: strokes of smoke, strokes of background
-    index                       JSON: the key, and each pair's place, size and checksum
-    length of the index         8 bytes, little-endian
-    "smokescope cache"          again: a file that was cut short does not end so
-
-The file takes its name when it is whole. The key covers all that decides the content: paths, sizes and times
-of the pictures' files, the side, and `VERSION`. With another key the cache is made afresh; also where a
-checksum says that its bytes were damaged.
+A cache lives in memory or in one file (`cache_file`). Its key covers all that decides the content: paths,
+sizes and times of the pictures' files, the side, and `VERSION`. With another key the cache is made afresh;
+also where a checksum says that its bytes were damaged.
 
     >>> cache = PictureCache(list_pairs(Path("smoke5k/train")), side=640, file=Path("train.cache"))
     >>> picture, mask = cache[0]
 """
 
-import glob
 import hashlib
-import io
 import json
 import os
-import secrets
-import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO, NamedTuple, TypedDict
+from typing import BinaryIO, NamedTuple
 
 import cv2
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smokescope.data.files import plain_reason
+from smokescope.data.cache_file import Content, Index, Place, read_cache, write_cache
 from smokescope.data.layouts import Listing, Pair, Progress, for_each_pair, read_pair, refuse_problems
 from smokescope.data.pictures import shrink
 from smokescope.data.scribbles import BACKGROUND, SMOKE, read_scribbled
 from smokescope.errors import SmokescopeError
 
 VERSION = 3  # to be raised with any change in how pictures are decoded, shrunk or stored
-MAGIC = b"smokescope cache"
-DAY = 24 * 60 * 60  # seconds
-
-
-class Place(NamedTuple):
-    """Where one pair is stored."""
-
-    pair: int
-    """Its number in the listing."""
-    offset: int
-    height: int
-    width: int
-    checksum: int
-    """Of its bytes."""
-
-
-class Index(TypedDict):
-    """What stands at the end of a cache."""
-
-    key: str
-    places: list[Place]
-    problems: list[str]
 
 
 class PictureCache:
@@ -103,14 +66,18 @@ class PictureCache:
         self.file = file
         self.key = _key(listing, side, scribbles)
         self._planes = 2 if scribbles else 1
-        found = None if file is None else _open(file)
-        if found is None or not self._is_ours(*found, listing, skip_bad):
+        found = None if file is None else read_cache(file)
+        if found is None or not self._is_ours(found, listing, skip_bad):
             decode = _Decode(side, _read_scribbled if scribbles else _read_masked)
-            found = _build(listing, decode, file, self.key, skip_bad, progress)
-        index, self._bytes = found
-        self._places = index["places"]
+
+            def fill(stream: BinaryIO) -> Index:
+                places, problems = _decode_into(stream, listing, decode, skip_bad, progress)
+                return Index(key=self.key, places=places, problems=problems)
+
+            found = write_cache(file, fill)
+        self._bytes, self._places = found.pixels, found.index["places"]
         self.pairs: list[Pair] = [listing.pairs[place.pair] for place in self._places]
-        self.problems = [*listing.problems, *map(SmokescopeError, index["problems"])]
+        self.problems = [*listing.problems, *map(SmokescopeError, found.index["problems"])]
         refuse_problems(Listing(self.pairs, self.problems), skip_bad)
 
     def __len__(self) -> int:
@@ -125,13 +92,14 @@ class PictureCache:
         planes = self._bytes[offset : offset + (3 + self._planes) * height * width].view(-1, height, width)
         return planes[:3].permute(1, 2, 0), planes[3:]
 
-    def _is_ours(self, index: Index, content: Tensor, listing: Listing, skip_bad: bool) -> bool:
+    def _is_ours(self, found: Content, listing: Listing, skip_bad: bool) -> bool:
         """Whether a file's content is what would be made now, undamaged."""
+        index = found.index
         if index["key"] != self.key or len(index["places"]) + len(index["problems"]) != len(listing.pairs):
             return False
         if index["problems"] and not skip_bad:  # who wants to hear of what was left out is not served by it
             return False
-        pixels = content.numpy().data
+        pixels = found.pixels.numpy().data
 
         def intact(place: Place) -> bool:
             end = place.offset + (3 + self._planes) * place.height * place.width
@@ -152,11 +120,11 @@ class PictureCache:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         if self.file is not None:
-            found = _open(self.file)
-            if found is None or found[0]["key"] != self.key:
+            found = read_cache(self.file)
+            if found is None or found.index["key"] != self.key:
                 raise SmokescopeError(f"{self.file} was changed while in use: start again")
-            index, self._bytes = found
-            self._places = index["places"]  # made anew for the same data, the order may differ
+            self._bytes = found.pixels
+            self._places = found.index["places"]  # made anew for the same data, the order may differ
 
 
 def _key(listing: Listing, side: int, scribbles: bool) -> str:
@@ -173,83 +141,10 @@ def _key(listing: Listing, side: int, scribbles: bool) -> str:
     return hashlib.sha256(json.dumps([VERSION, side, scribbles, stamps]).encode()).hexdigest()
 
 
-def _open(file: Path) -> tuple[Index, Tensor] | None:
-    """Map a cache file; None where there is no file, or an incomplete one of ours.
-
-    Raises:
-        SmokescopeError: The file is somebody else's.
-    """
-    try:
-        with file.open("rb") as stream:
-            if stream.read(len(MAGIC)) != MAGIC:
-                raise SmokescopeError(f"{file} is not a smokescope cache and stays as it is: name another")
-            # index and pixels by one handle: the name may stand for another file a moment later
-            content = np.memmap(stream, np.uint8, "c")  # "c": nothing that is written reaches the file
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise SmokescopeError(f"{file} cannot be read: {plain_reason(error)}") from error
-    end = len(content) - 8 - len(MAGIC)
-    if content[end + 8 :].tobytes() != MAGIC:
-        return None
-    start = end - int.from_bytes(content[end : end + 8].tobytes(), "little")
-    try:
-        read = json.loads(content[start:end].tobytes())
-        places = [Place(*map(int, place)) for place in read["places"]]
-        index = Index(key=read["key"], places=places, problems=[str(each) for each in read["problems"]])
-    except (ValueError, TypeError, KeyError):  # not what we write: damaged
-        return None
-    return index, torch.from_numpy(content)
-
-
-def _build(
-    listing: Listing,
-    decode: "_Decode",
-    file: Path | None,
-    key: str,
-    skip_bad: bool,
-    progress: Progress | None,
-) -> tuple[Index, Tensor]:
-    """Decode everything into memory, or into a file that takes its name when it is whole."""
-    if file is None:
-        stream = io.BytesIO()
-        try:
-            index = _decode_into(stream, listing, decode, key, skip_bad, progress)
-        except MemoryError:
-            raise SmokescopeError(
-                "the decoded pictures do not fit into memory: keep them in files, by train --cache"
-            ) from None
-        return index, torch.frombuffer(stream.getbuffer(), dtype=torch.uint8)
-    # Two processes that build at once have a file of their own each, and the later name stays.
-    part = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _remove_old_parts(file)
-        with part.open("xb") as target:
-            index = _decode_into(target, listing, decode, key, skip_bad, progress)
-            target.flush()
-            os.fsync(target.fileno())
-        content = np.memmap(part, np.uint8, "c")
-        part.replace(file)
-        return index, torch.from_numpy(content)
-    except OSError as error:
-        raise SmokescopeError(f"{file} cannot be written: {plain_reason(error)}") from error
-    finally:
-        with suppress(OSError):  # nothing is left of a part by that name if all went well
-            part.unlink()
-
-
-def _remove_old_parts(file: Path) -> None:
-    """Remove what processes that were killed left of a file, a day ago or more: nobody writes it now."""
-    for part in file.parent.glob(f".{glob.escape(file.name)}.*.part"):
-        with suppress(OSError):
-            if time.time() - part.stat().st_mtime > DAY:
-                part.unlink()
-
-
 def _decode_into(
-    stream: BinaryIO, listing: Listing, decode: "_Decode", key: str, skip_bad: bool, progress: Progress | None
-) -> Index:
+    stream: BinaryIO, listing: Listing, decode: "_Decode", skip_bad: bool, progress: Progress | None
+) -> tuple[list[Place], list[str]]:
+    """Decode a listing into a stream: where its pairs are, and what was wrong with the others."""
     numbers = {pair: number for number, pair in enumerate(listing.pairs)}
     lock = Lock()
 
@@ -264,16 +159,12 @@ def _decode_into(
         height, width = planes[0].shape
         return Place(numbers[pair], offset, height, width, checksum)
 
-    stream.write(MAGIC)
     results = for_each_pair(store, listing.pairs, progress)
     places = [result for result in results if isinstance(result, Place)]
     problems = [result for result in results if isinstance(result, SmokescopeError)]
     good = Listing([listing.pairs[place.pair] for place in places], [*listing.problems, *problems])
     refuse_problems(good, skip_bad)
-    index = Index(key=key, places=places, problems=list(map(str, problems)))
-    text = json.dumps(index).encode()
-    stream.write(text + len(text).to_bytes(8, "little") + MAGIC)
-    return index
+    return places, list(map(str, problems))
 
 
 Masks = list[NDArray[np.float32]]
