@@ -1,13 +1,12 @@
 """What 8 bits cost and gain: figures and maps beside float32's, size and time of a picture.
 
-    python -m benchmarks.quantisation --model M --data smoke5k/train --negatives negatives --folds F --fold 1
-        [--calibrate DIR] [--kept 'REGEX REGEX' ...]
+    python -m benchmarks.quantisation --data smoke5k/train --negatives negatives --folds F --fold 1
+        [--model M] [--calibrate DIR] [--kept 'REGEX REGEX' ...]
 
 The first row of 8 bits is what `smokescope export --int8` writes. Each `--kept` adds one in which just those
 nodes stay in float32 ('' is none), so that the list in `smokescope.export.int8` can be put to the test.
 """
 
-import argparse
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -16,9 +15,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from benchmarks.pictures import chosen, options
 from benchmarks.timing import compare, table
-from benchmarks.verdicts import pairs_of
 from smokescope.benchmark.picture import landscape
+from smokescope.checkpoints.embedded import load_embedded
 from smokescope.checkpoints.model import load_model
 from smokescope.data.layouts import Pair
 from smokescope.export.calibration import calibration_pictures
@@ -31,6 +31,7 @@ from smokescope.inference.evaluation import read_ahead
 from smokescope.inference.segmenter import load_engine
 from smokescope.metrics import SmokeMetrics
 from smokescope.metrics.agreement import merge_moments, pearson
+from smokescope.models.pipeline import Pipeline
 from smokescope.uncertainty import Decomposition
 
 FLOAT, INT = "float32", "int8"
@@ -70,8 +71,10 @@ def measure(engines: dict[str, Engine], pairs: Sequence[Pair]) -> dict[str, Meas
     return measured
 
 
-def export(model: Path, folder: Path, calibrate: Sequence[Path], kept: Sequence[str]) -> dict[str, Path]:
-    onnx, pictures = to_onnx(load_model(model), {"sha256": "of no matter"}), calibration_pictures(calibrate)
+def export(
+    pipeline: Pipeline, folder: Path, calibrate: Sequence[Path], kept: Sequence[str]
+) -> dict[str, Path]:
+    onnx, pictures = to_onnx(pipeline, {"sha256": "of no matter"}), calibration_pictures(calibrate)
     scopes = {INT: KEPT, **{f"{INT}, kept {each!r}": each.split() for each in kept}}
     made = {FLOAT: to_openvino(onnx)}
     for name, own in scopes.items():
@@ -84,24 +87,14 @@ def export(model: Path, folder: Path, calibrate: Sequence[Path], kept: Sequence[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--data", type=Path, action="append", required=True)
-    parser.add_argument("--negatives", type=Path, action="append", default=[])
-    parser.add_argument("--folds", type=Path)
-    parser.add_argument("--fold", type=int, default=1)
-    parser.add_argument(
-        "--match", default=".*", help="take only pictures of such names, as a regular expression"
-    )
-    parser.add_argument("--every", type=int, default=1, help="take each such picture only")
+    parser = options(__doc__)
     parser.add_argument("--calibrate", type=Path, action="append", default=[])
     parser.add_argument("--kept", action="append", default=[], help="names that stay in float32")
     parser.add_argument("--rounds", type=int, default=20)
     given = parser.parse_args()
-    folders = [*given.data, *given.negatives]
-    pairs = pairs_of(folders, given.folds, given.fold, given.match)[:: given.every]
+    pairs, pipeline = chosen(given), load_model(given.model) if given.model else load_embedded()
     with tempfile.TemporaryDirectory() as folder:
-        files = export(given.model, Path(folder), given.calibrate, given.kept)
+        files = export(pipeline, Path(folder), given.calibrate, given.kept)
         engines = {name: load_engine(path, "cpu") for name, path in files.items()}
         sizes = {name: path.with_suffix(".bin").stat().st_size for name, path in files.items()}
         measured = measure(engines, pairs)

@@ -7,16 +7,14 @@ Masks stay what they are. A change that a camera of another make or place brings
 what hides the smoke itself, as blur and haze do, must cost something.
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from benchmarks.experiment import as_text
+from benchmarks.pictures import chosen, options
 from benchmarks.timing import table
-from benchmarks.verdicts import pairs_of
 from smokescope import load
 from smokescope.data.augment_colour import add_haze
 from smokescope.data.layouts import read_pair
@@ -26,20 +24,8 @@ from smokescope.physics.transmission import grey
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--model", type=Path)
-    parser.add_argument("--data", type=Path, action="append", required=True)
-    parser.add_argument("--negatives", type=Path, action="append", default=[])
-    parser.add_argument("--folds", type=Path)
-    parser.add_argument("--fold", type=int, default=1)
-    parser.add_argument("--match", default=".*", help="take only such names, a regular expression")
-    parser.add_argument("--every", type=int, default=1, help="take every so many pictures of either kind")
-    given = parser.parse_args()
-    pairs = [
-        pair
-        for folders in (given.data, given.negatives)
-        for pair in pairs_of(folders, given.folds, given.fold, given.match)[:: given.every]
-    ]
+    given = options(__doc__).parse_args()
+    pairs = chosen(given)
     segmenter = load(given.model, tiles="never")
     found = {name: SmokeMetrics() for name in CHANGES}
     for pair in pairs:

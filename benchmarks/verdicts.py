@@ -8,12 +8,9 @@ handed to a person if only an unsure one does. Settings are proposed from a swee
 then find most, while pictures without smoke raise no more than `--false-smoke` and `--false-unsure` allow.
 """
 
-import argparse
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import cv2
@@ -21,11 +18,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from benchmarks.pictures import chosen, options
 from benchmarks.timing import table
 from smokescope import load
-from smokescope.data.folds import read_folds
 from smokescope.data.layouts import Pair
-from smokescope.data.sets import find_set, list_sets
 from smokescope.inference import Prediction, Region, Segmenter, find_regions
 from smokescope.inference.evaluation import read_ahead
 from smokescope.metrics.alarm import dilate
@@ -59,19 +55,6 @@ class Counts(NamedTuple):
     missed: float
     false_smoke: float
     false_unsure: float
-
-
-def pairs_of(data: Sequence[Path], folds: Path | None, fold: int, match: str = ".*") -> list[Pair]:
-    """All pictures of some folders, or those that a fold was not trained on; only of names that match."""
-    chosen = []
-    known = read_folds(folds) if folds else None
-    for each in list_sets(data):
-        pairs = each.listing.pairs
-        if known:
-            names = set(known.validation(fold, find_set(known.sets, each.folder)))
-            pairs = [pair for pair in pairs if pair.name in names]
-        chosen += pairs
-    return [pair for pair in chosen if re.fullmatch(match, pair.name)]
 
 
 def look(segmenter: Segmenter, pairs: Sequence[Pair], lower: Sequence[float]) -> Iterator[Looked]:
@@ -131,22 +114,14 @@ def row(name: str, settings: VerdictSettings, looked: Sequence[Looked]) -> tuple
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--model", type=Path)
-    parser.add_argument("--data", type=Path, action="append", required=True)
-    parser.add_argument("--negatives", type=Path, action="append", default=[])
-    parser.add_argument("--folds", type=Path)
-    parser.add_argument("--fold", type=int, default=1)
-    parser.add_argument("--match", default=".*", help="take only such names, a regular expression")
-    parser.add_argument("--every", type=int, default=1, help="take each such picture only")
+    parser = options(__doc__)
     parser.add_argument("--false-smoke", type=float, default=0.01)
     parser.add_argument("--false-unsure", type=float, default=0.05)
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
     segmenter = load(given.model, given.device)
     shipped = segmenter.pipeline.verdicts
-    pairs = pairs_of([*given.data, *given.negatives], given.folds, given.fold, given.match)[:: given.every]
-    looked = list(look(segmenter, pairs, sorted({*UNSURE, shipped.unsure_above})))
+    looked = list(look(segmenter, chosen(given), sorted({*UNSURE, shipped.unsure_above})))
     smoke = sum(picture.smoke for picture in looked)
     rows = [row("as shipped", shipped, looked)]
     proposal = propose(looked, shipped, given.false_smoke, given.false_unsure)
