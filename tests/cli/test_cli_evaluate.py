@@ -124,6 +124,29 @@ def test_a_folder_gets_the_page_and_all_else(run: Run, model: Path, data: Path, 
     assert page.count("<svg") == 4
 
 
+def test_intervals_are_told_written_and_shown(
+    run: Run, model: Path, data: Path, negatives: Path, tmp_path: Path
+) -> None:
+    given = ("evaluate", "--data", data, "--negatives", negatives, "--model", model, "--intervals")
+    result = run(*given, "--out", tmp_path / "out")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "when the 8 scenes are drawn anew" in result.stdout
+    found = json.loads((tmp_path / "out" / "report.json").read_text())
+    interval = found["interval"]
+    assert interval["scenes"] == 8
+    assert interval["low"]["mse"] < found["mse"] < interval["high"]["mse"]
+    row = next(line for line in result.stdout.splitlines() if line.startswith("mse"))
+    figures = (found["mse"], interval["low"]["mse"], interval["high"]["mse"])
+    assert row.split()[1:] == [f"{figure:.4f}" for figure in figures]
+    assert "8 scenes are drawn anew" in (tmp_path / "out" / "report.html").read_text()
+    for name in ("p1", "p2", "p3", "p4"):
+        (data / "img" / f"{name}.png").unlink()
+        (data / "gt" / f"{name}.png").unlink()
+    result = run("evaluate", "--data", data, "--model", model, "--intervals", "--json", tmp_path / "r.json")
+    assert "there are no intervals" in result.stdout
+    assert "interval" not in json.loads((tmp_path / "r.json").read_text())
+
+
 def test_what_cannot_be_written_is_told_before_work_starts(run: Run, data: Path, tmp_path: Path) -> None:
     (tmp_path / "r.json").mkdir()
     for targets, words in (

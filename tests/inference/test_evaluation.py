@@ -98,6 +98,25 @@ def test_the_report_is_that_of_the_metrics_fed_by_hand(segmenter: Segmenter, exa
     assert found.risk_coverage.coverage[-1] == 1
 
 
+def test_intervals_are_of_scenes_that_it_finds_itself(segmenter: Segmenter, examples: list[Example]) -> None:
+    def found(given: list[Example]) -> Evaluation:
+        evaluator = Evaluator(segmenter, samples=2, intervals=True)
+        for example in given:
+            evaluator.add(*example)
+        return evaluator.finish()
+
+    once, twice = found(examples), found([*examples, *examples])
+    assert once.interval is not None
+    assert twice.interval is not None
+    assert once.interval.scenes == twice.interval.scenes == len(examples)  # noise has nothing in common
+    low, figure, high = (each["mse"] or 0 for each in (once.interval.low, once.report, once.interval.high))
+    assert low < figure < high
+    assert twice.interval.low["mse"] == pytest.approx(low, rel=1e-3)
+    assert once.interval.low["uncertainty"]["total_r"] is not None
+    assert found(examples[:1]).interval is None
+    assert run(segmenter, examples).interval is None
+
+
 def test_batches_change_nothing(
     segmenter: Segmenter, examples: list[Example], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from smokescope.inference.evaluation import Evaluation
-from smokescope.metrics import SmokeMetrics
+from smokescope.metrics import Interval, Report, SmokeMetrics
 from smokescope.metrics.checks import Maps
 from smokescope.report.evaluation_page import MEANINGS, evaluation_page, flatten, show_figure
 
@@ -21,7 +21,7 @@ def evaluated(pictures: int) -> Evaluation:
         metrics.update(probability, mask, Maps(total, total / 2, total / 2))
     report = metrics.compute()
     curves = metrics.calibration.reliability(), metrics.uncertainty.risk_coverage()
-    return Evaluation(report, {"unseen": report} if pictures else {}, [], *curves)
+    return Evaluation(report, {"unseen": report} if pictures else {}, None, [], *curves)
 
 
 def test_every_figure_has_a_meaning_and_no_meaning_lacks_a_figure() -> None:
@@ -51,6 +51,15 @@ def test_a_figure_that_some_column_has_is_a_dash_in_the_others() -> None:
     page = evaluation_page("some", "", replace(evaluation, scenes={"seen": none}))
     mse = show_figure(evaluation.report["mse"])
     assert re.search(rf"<td>mse <small>[^<]*</small></td><td>{mse}</td><td>–</td>", page)
+
+
+def test_an_interval_stands_beside_the_figures() -> None:
+    evaluation = evaluated(3)
+    low: Report = {**evaluation.report, "mse": 0.125}
+    page = evaluation_page("some", "", replace(evaluation, interval=Interval(2, low, evaluation.report)))
+    mse = show_figure(evaluation.report["mse"])
+    assert "<th>all</th><th>from</th><th>to</th><th>unseen</th>" in page
+    assert re.search(rf"<td>{mse}</td><td>0.1250</td><td>{mse}</td><td>{mse}</td>", page)
 
 
 def test_without_pictures_nothing_is_drawn() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -58,6 +59,9 @@ def evaluate(
     samples: Annotated[
         int, typer.Option(min=0, help="Compare uncertainties with so many Monte Carlo samples.")
     ] = 0,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Say how far other scenes might move the figures.")
+    ] = False,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
     engine: EngineOption = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
@@ -101,7 +105,8 @@ def evaluate(
     names = _names(sets)
     problems = [problem for each in sets for problem in each.listing.problems]
     pairs, left_out = check_first(Listing(list(names), problems), skip_bad)
-    evaluator, ahead = Evaluator(segmenter, samples), read_ahead(pairs)
+    evaluator = Evaluator(segmenter, samples, intervals=intervals)
+    ahead = read_ahead(pairs)
 
     def work(pair: Pair) -> None:
         picture, mask = next(ahead).result()
@@ -114,7 +119,8 @@ def evaluate(
     speed = len(pairs) / (time.perf_counter() - started)
 
     told = _told(evaluation, speed, shown(segmenter), len(left_out))
-    typer.echo(told)
+    drawn = [_drawn(evaluation)] if intervals else []
+    typer.echo("\n".join([told, *drawn]))
     typer.echo(_table(evaluation))  # first: should a disk be full by now, this at least is told
 
     def written(kind: Kind) -> bytes:
@@ -122,9 +128,10 @@ def evaluate(
             return rows_to_csv(evaluation.rows)
         if kind == "json":
             document = {**evaluation.report, "speed": {"images_per_second": speed}, **evaluation.scenes}
+            document |= {"interval": asdict(evaluation.interval)} if evaluation.interval else {}
             return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
         title = model.name if model else "smokescope's embedded model"
-        words = [told, f"data: {', '.join(each.name for each in sets)}"]
+        words = [told, *drawn, f"data: {', '.join(each.name for each in sets)}"]
         words += [f"compared with {samples} Monte Carlo samples"] if samples else []
         words += [f"weights {weights_checksum(segmenter.engine, model)}", f"smokescope {__version__}"]
         return evaluation_page(title, "; ".join(words), evaluation).encode("utf-8", "backslashreplace")
@@ -210,6 +217,15 @@ def _told(evaluation: Evaluation, speed: float, engine: str, left_out: int) -> s
     return (
         f"{report['images']} pictures with smoke, {report['negatives']} without{more}; "
         f"{speed:.1f} pictures a second by {engine}, reading them included"
+    )
+
+
+def _drawn(evaluation: Evaluation) -> str:
+    if evaluation.interval is None:
+        return "all pictures are of one scene, which says nothing of others: there are no intervals"
+    return (
+        f"from, to: between them are 95 % of what a figure comes to when the {evaluation.interval.scenes} "
+        "scenes are drawn anew"
     )
 
 

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from smokescope.chance import make_keys
 from smokescope.data.comparison import Status
 from smokescope.data.layouts import Pair, read_pair
+from smokescope.data.scenes import THRESHOLD, Grouping
 from smokescope.data.sets import PictureName
+from smokescope.data.views import Views, describe_view
 from smokescope.inference.rows import Row, measure_row
 from smokescope.inference.segmenter import BATCH, BATCH_PIXELS, Segmenter
 from smokescope.inference.tiles import wants_tiles
-from smokescope.metrics import Reliability, Report, RiskCoverage, SmokeMetrics
+from smokescope.metrics import Interval, Reliability, Report, RiskCoverage, SmokeMetrics, scene_interval
 from smokescope.uncertainty import Decomposition
 
 AHEAD = 32  # pictures decoded before they are asked for
@@ -37,6 +39,8 @@ class Evaluation:
         report: Over all pictures.
         scenes: Over those of scenes that were "seen" in training, and of those that were "unseen"; may be
             empty.
+        interval: How far other scenes might move the report's figures; None where that was not asked for, or
+            all pictures are of one scene.
         rows: One for each picture, by set and name.
         reliability: Of all pixels, for a diagram.
         risk_coverage: Of all pixels, for a curve.
@@ -44,6 +48,7 @@ class Evaluation:
 
     report: Report
     scenes: Mapping[str, Report]
+    interval: Interval | None
     rows: Sequence[Row]
     reliability: Reliability
     risk_coverage: RiskCoverage
@@ -66,9 +71,10 @@ class Evaluator:
         segmenter: The model.
         samples: Compare its uncertainties, of one pass over whole pictures, with those of so many Monte Carlo
             samples; 0 does not.
+        intervals: Find out which pictures are of one scene, and how far other scenes might move the figures.
     """
 
-    def __init__(self, segmenter: Segmenter, samples: int = 0) -> None:
+    def __init__(self, segmenter: Segmenter, samples: int = 0, *, intervals: bool = False) -> None:
         self.segmenter, self.samples = segmenter, samples
         # float64 is unknown to Apple's GPUs
         self._device = torch.device("cpu") if segmenter.device.type == "mps" else segmenter.device
@@ -76,6 +82,7 @@ class Evaluator:
         self._scenes: dict[Status, SmokeMetrics] = {}
         self._waiting: dict[tuple[int, ...], list[_Waiting]] = {}
         self._rows: list[Row] = []
+        self._single: list[tuple[Views, SmokeMetrics]] | None = [] if intervals else None
         self._count = 0
 
     def add(
@@ -101,6 +108,7 @@ class Evaluator:
         return Evaluation(
             self._all.compute(),
             {str(scene): metrics.compute() for scene, metrics in sorted(self._scenes.items())},
+            _interval(self._single) if self._single else None,
             sorted(self._rows, key=lambda row: (row.set, row.name)),
             self._all.calibration.reliability(),
             self._all.uncertainty.risk_coverage(),
@@ -123,8 +131,11 @@ class Evaluator:
         for number, each in enumerate(batch):
             one = slice(number, number + 1)
             own = _part(maps, one)
-            if each.scene is not None:
-                metrics = self._scenes.setdefault(each.scene, self._metrics())
+            apart = [self._scenes.setdefault(each.scene, self._metrics())] if each.scene else []
+            if self._single is not None:
+                apart.append(self._metrics())
+                self._single.append((describe_view(each.picture), apart[-1]))
+            for metrics in apart:
                 compared = (drawn and _part(drawn, one) for drawn in (sampled, one_pass))
                 metrics.update(own.probability, smoke[one], own, *compared)
             self._rows.append(measure_row(each.name, each.scene, own, smoke[one]))
@@ -134,6 +145,19 @@ class Evaluator:
 
     def _metrics(self) -> SmokeMetrics:
         return SmokeMetrics(self.segmenter.threshold).to(self._device)
+
+
+def _interval(single: Sequence[tuple[Views, SmokeMetrics]]) -> Interval | None:
+    views, metrics = zip(*single, strict=True)
+    grouping = Grouping(Views.stack(views), THRESHOLD)
+    for number in range(len(views)):
+        grouping.link(number)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # on tensors this small threads wait for each other: 2 s, with two of them up to 60
+    try:
+        return scene_interval(metrics, grouping.scenes.tolist())
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _part(maps: Decomposition, pictures: slice) -> Decomposition:

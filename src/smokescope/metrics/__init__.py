@@ -5,6 +5,8 @@
 - `MeanSquaredError` (Eq. 12), `FBeta` (Eq. 13), `IntersectionOverUnion`, `CalibrationError` (Eq. 14)
 - `UncertaintyQuality`, `OutOfDistribution`, `SamplingAgreement`: what the uncertainty maps are worth
 - `Alarm`: what a camera's operator would see
+
+`scene_interval` says how far other scenes might move them.
 """
 
 from smokescope.metrics.agreement import SamplingAgreement
@@ -12,6 +14,7 @@ from smokescope.metrics.alarm import Alarm
 from smokescope.metrics.calibration import Bins, CalibrationError, Reliability
 from smokescope.metrics.checks import UncertaintyMaps
 from smokescope.metrics.f_beta import FBeta
+from smokescope.metrics.intervals import Interval, scene_interval
 from smokescope.metrics.iou import IntersectionOverUnion
 from smokescope.metrics.out_of_distribution import OutOfDistribution
 from smokescope.metrics.squared_error import MeanSquaredError
@@ -24,6 +27,7 @@ __all__ = [
     "CalibrationError",
     "FBeta",
     "IntersectionOverUnion",
+    "Interval",
     "MeanSquaredError",
     "OutOfDistribution",
     "Reliability",
@@ -33,4 +37,5 @@ __all__ = [
     "SmokeMetrics",
     "UncertaintyMaps",
     "UncertaintyQuality",
+    "scene_interval",
 ]

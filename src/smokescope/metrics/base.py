@@ -1,6 +1,7 @@
 """What every figure stands on: the one decision, pixel counts, and a metric that streams."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -43,6 +44,10 @@ class StreamingMetric(Metric):
     def add_scores(self, name: str) -> None:
         """Add a list of float64 [n] tensors, one number a picture."""
         self.add_state(name, [], dist_reduce_fx="cat")
+
+    def reductions(self) -> dict[str, Callable[[Tensor], Tensor]]:
+        """By which function each state of many parts, [parts, ...], becomes one of the whole."""
+        return {name: cast("Callable[[Tensor], Tensor]", each) for name, each in self._reductions.items()}
 
 
 class Overlap(NamedTuple):

@@ -67,8 +67,10 @@ def show_figure(value: float | int | None) -> str:
 
 
 def columns(evaluation: Evaluation) -> dict[str, Figures]:
-    """The figures of all pictures and, where known, of seen and unseen scenes, by a heading."""
-    reports = {"all": evaluation.report, **evaluation.scenes}
+    """The figures of all pictures, their interval, and those of seen and unseen scenes, by a heading."""
+    interval = evaluation.interval
+    ends = {"from": interval.low, "to": interval.high} if interval else {}
+    reports = {"all": evaluation.report, **ends, **evaluation.scenes}
     return {heading: flatten(report) for heading, report in reports.items()}
 
 

@@ -1,0 +1,82 @@
+"""Intervals: a draw is what its pictures come to, and scenes count, not pictures."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor
+
+from smokescope.metrics import SmokeMetrics, scene_interval
+from smokescope.metrics.intervals import _Parts
+from smokescope.uncertainty import Decomposition
+
+Picture = tuple[Tensor, Tensor, Decomposition, Decomposition]
+
+
+def make_picture(number: int, *, smoke: bool = True) -> Picture:
+    """Probability and mask [1, 20, 30], maps, and maps as if of samples."""
+    generator = torch.Generator().manual_seed(number)
+    doubt = torch.rand(2, 1, 20, 30, generator=generator) * 0.3
+    probability = torch.rand(1, 20, 30, generator=generator) ** (1 + number % 3)
+    mask = (torch.rand(1, 20, 30, generator=generator) < probability) & smoke
+    maps, sampled = (Decomposition(probability, 2 * d, d, d) for d in doubt)
+    return probability, mask, maps, sampled
+
+
+def fed(*pictures: Picture) -> SmokeMetrics:
+    metrics = SmokeMetrics(0.3)
+    for picture in pictures:
+        metrics.update(*picture)
+    return metrics
+
+
+def figures_of(report: object) -> list[float | None]:
+    if isinstance(report, dict):
+        return [figure for part in report.values() for figure in figures_of(part)]
+    return [report]  # type: ignore[list-item]
+
+
+def test_a_draw_is_what_its_pictures_come_to() -> None:
+    pictures = [make_picture(number, smoke=number != 2) for number in range(4)]
+    drawn = _Parts([fed(picture) for picture in pictures]).put([0, 0, 2, 3], SmokeMetrics(0.3))
+    wanted = fed(*(pictures[number] for number in (0, 0, 2, 3))).compute()
+    assert None not in figures_of(wanted)
+    assert figures_of(drawn.compute()) == pytest.approx(figures_of(wanted), rel=1e-9)
+
+
+def test_of_pictures_by_themselves_it_is_the_bootstrap_of_a_mean() -> None:
+    metrics = [fed(make_picture(number)) for number in range(40)]
+    errors = [each.compute()["mse"] for each in metrics]
+    found = scene_interval(metrics, range(40))
+    wanted = stats.bootstrap((errors,), np.mean, method="percentile", n_resamples=20_000, rng=0)
+    low, high = wanted.confidence_interval
+    assert found is not None
+    assert found.scenes == 40
+    width = high - low
+    assert found.low["mse"] == pytest.approx(low, abs=0.1 * width)
+    assert found.high["mse"] == pytest.approx(high, abs=0.1 * width)
+    assert (found.low["images"], found.high["negatives"]) == (40, 0)  # known, not estimated
+
+
+def test_more_pictures_of_the_same_scenes_are_no_more_certain() -> None:
+    metrics = [fed(make_picture(number)) for number in range(12)]
+    once = scene_interval(metrics, range(12))
+    often = scene_interval(metrics * 3, [*range(12)] * 3)
+    apart = scene_interval(metrics * 3, range(36))
+    assert once is not None
+    assert often is not None
+    assert apart is not None
+    means = [
+        (each.low["f_beta"]["mean"] or 0, each.high["f_beta"]["mean"] or 0) for each in (once, often, apart)
+    ]
+    assert means[1] == pytest.approx(means[0])
+    assert means[2][1] - means[2][0] < 0.75 * (means[0][1] - means[0][0])
+
+
+def test_what_most_draws_do_not_have_is_left_out() -> None:
+    metrics = [fed(make_picture(number)) for number in range(5)]
+    assert scene_interval(metrics, [7] * 5) is None
+    found = scene_interval(metrics, range(5))
+    assert found is not None
+    assert found.high["alarm"]["false_alarm_rate"] is None
+    assert found.high["alarm"]["detection_rate"] == 1
