@@ -153,7 +153,7 @@ def _interval(single: Sequence[tuple[Views, SmokeMetrics]]) -> Interval | None:
     for number in range(len(views)):
         grouping.link(number)
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # on tensors this small threads wait for each other: 2 s, with two of them up to 60
+    torch.set_num_threads(1)  # on tensors this small, two wait for each other: up to 60 s, not 2
     try:
         return scene_interval(metrics, grouping.scenes.tolist())
     finally:
