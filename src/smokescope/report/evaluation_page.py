@@ -63,7 +63,9 @@ def show_figure(value: float | int | None) -> str:
     """A figure for people: a count as it is, a measure in four digits, a dash where it has no meaning."""
     if value is None:
         return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.4f}"  # aurc is often 1e-5
 
 
 def columns(evaluation: Evaluation) -> dict[str, Figures]:
