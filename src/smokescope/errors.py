@@ -17,3 +17,11 @@ class SmokescopeError(Exception):
 
     def __str__(self) -> str:
         return "\n  ".join((self.sentence, *map(str, self.details)))
+
+
+class StoppedError(SmokescopeError):
+    """Not a mistake: a signal ended work that can go on. The exit code is 128 and the signal's number."""
+
+    def __init__(self, sentence: str, number: int) -> None:
+        super().__init__(sentence)
+        self.number = number

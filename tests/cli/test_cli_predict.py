@@ -80,6 +80,16 @@ def test_every_picture_has_all_its_results(run: Run, model: Path, pictures: Path
     assert len(json.loads(coco.read_text())["annotations"]) == 2
 
 
+def test_a_name_that_is_no_text_is_a_name(run: Run, model: Path, pictures: Path, tmp_path: Path) -> None:
+    odd = os.fsdecode(b"odd\xff.png")
+    (pictures / "smoke.png").rename(pictures / odd)
+    done = run(
+        "predict", pictures / odd, "--out", tmp_path / "out", "--model", model, "--coco", tmp_path / "c"
+    )
+    assert done.returncode == 0, done.stderr
+    assert 'href="odd%FF.overlay.jpg"' in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_a_real_model_file_is_used(run: Run, pictures: Path, tmp_path: Path) -> None:
     pipeline = Pipeline(UNet(TINY), InputSettings(height=64, width=64))
     save_model(pipeline, tmp_path / "m.safetensors")

@@ -77,6 +77,28 @@ def test_a_file_that_went_bad_ends_a_run_that_would_go_on(run: Run, tmp_path: Pa
     assert "skip-bad" not in done.stderr  # which would not be taken
 
 
+def test_a_signal_is_told_by_the_exit_code_and_the_run_goes_on(tmp_path: Path, config: Path) -> None:
+    data, out = make_data(tmp_path / "data"), tmp_path / "run"
+    given = ("--config", config, "--data", data, "--out", out, "--set", "epochs=100")
+    process = subprocess.Popen(command(*given), env=environment(), stderr=subprocess.PIPE, text=True)
+    while not (out / "log.jsonl").exists():  # the first step is told
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    _, told = process.communicate(timeout=60)
+    assert "steps: --resume goes on" in told
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_no_room_for_a_step_is_told(run: Run, tmp_path: Path, config: Path) -> None:
+    data = make_data(tmp_path / "data")
+    given = ("train", "--config", config, "--data", data, "--out", tmp_path / "run")
+    done = run(*given, "--set", "size=[1000000, 1000000]")
+    assert done.returncode == 2
+    assert "a step does not fit into the memory: a smaller batch or size may" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path) -> None:
     data = make_data(tmp_path / "data")
     out = tmp_path / "run"

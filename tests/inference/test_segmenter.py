@@ -11,6 +11,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from PIL import Image
+from tests.bright import Bright, hill
 from tests.models.test_bvm import shrunk
 from tests.models.test_unet import TINY
 
@@ -21,7 +22,7 @@ from smokescope.data.pictures import encode_png
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Picture, Prediction, Segmenter
 from smokescope.inference import segmenter as module
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, UNet
+from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, UNet, VerdictSettings
 
 MAPS = ("probability", "mask", "total", "aleatoric", "epistemic")
 
@@ -81,6 +82,13 @@ def test_it_is_the_pipelines_answer(segmenter: Segmenter, pipeline: Pipeline) ->
     assert 0 < found.mask.mean() < 1
 
 
+def test_regions_are_judged_by_the_models_own_settings() -> None:
+    strict = VerdictSettings(smoke_above=0.99)
+    usual, careful = (Segmenter(Bright(UNet(TINY), verdicts=v), "cpu") for v in (None, strict))
+    patch = hill(red=230)  # a probability of 0.9
+    assert (usual(patch).verdict, careful(patch).verdict) == ("smoke", "unsure")
+
+
 def test_photographs_are_turned_upright(segmenter: Segmenter) -> None:
     buffer, exif = io.BytesIO(), Image.Exif()
     exif[0x0112] = 6
@@ -133,11 +141,19 @@ def test_samples_belong_to_their_keys(segmenter: Segmenter) -> None:
         (Path("missing.jpg"), "missing.jpg does not exist"),
         (3, "a int is no picture"),
         (Image.new("F", (4, 4)), "the picture holds floating-point values"),
+        (Image.new("RGB", (0, 3)), "the picture is empty: it has no pixels"),
     ],
 )
 def test_what_is_no_picture_is_refused(segmenter: Segmenter, given: object, words: str) -> None:
     with pytest.raises(SmokescopeError, match=words):
         segmenter(given)  # type: ignore[arg-type]
+
+
+def test_ways_that_there_are_not_are_refused(pipeline: Pipeline) -> None:
+    with pytest.raises(SmokescopeError, match="tiles must be auto or never or always, not 'sometimes'"):
+        Segmenter(pipeline, "cpu", tiles="sometimes")  # type: ignore[arg-type]
+    with pytest.raises(SmokescopeError, match="there is no engine steam: choose auto, torch, onnx, openvino"):
+        smokescope.load(engine="steam")  # type: ignore[arg-type]
 
 
 def test_load_gives_the_saved_model(pipeline: Pipeline, segmenter: Segmenter, tmp_path: Path) -> None:

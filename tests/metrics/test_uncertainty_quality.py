@@ -13,7 +13,7 @@ def on_bin_centres(shape: tuple[int, ...], levels: int, seed: int) -> Tensor:
     level = torch.randint(0, levels, shape, generator=torch.Generator().manual_seed(seed)) * (
         999 // (levels - 1)
     )
-    return (level + 0.5) / 1000 * LN2
+    return 1e-7 * (LN2 / 1e-7) ** ((level + 0.5) / 1000)
 
 
 def area(positive: Tensor, negative: Tensor) -> float:
@@ -51,8 +51,22 @@ def test_risk_coverage_sorts_the_certain_first() -> None:
     assert figures["false_positive_auroc"] == 1
 
 
-def test_bins_are_a_thousandth_of_ln_2_and_both_ends_are_inside() -> None:
-    near = torch.tensor([[[0.4991, 0.4999, 0.5001, 0.0, 1.0]]]) * LN2  # the first two share a bin
+def test_a_sure_mistake_counts_as_what_it_is() -> None:
+    """All pixels are surer than a thousandth of ln 2, as those of smoke that a model is sure is none."""
+    generator = torch.Generator().manual_seed(0)
+    mask = torch.rand(4, 60, 80, generator=generator) < 0.3
+    total = 10 ** (-6 + 2.5 * torch.rand(mask.shape, generator=generator) + 0.3 * mask)
+    metric = UncertaintyQuality()
+    metric.update(torch.zeros(mask.shape), mask, total, total)
+    found = metric.compute()
+    assert found["error_auroc"] == pytest.approx(area(total[mask], total[~mask]), abs=1e-3)
+    wrong = mask.flatten()[total.flatten().argsort()].double()
+    exact = float((wrong.cumsum(0) / torch.arange(1, len(wrong) + 1)).mean())
+    assert found["aurc"] == pytest.approx(exact, rel=2e-3)
+
+
+def test_bins_are_even_in_the_logarithm_and_both_ends_are_inside() -> None:
+    near = (LN2 / 1e-7) ** torch.tensor([[[0.4991, 0.4999, 0.5001, 0.0, 1.0]]]) * 1e-7  # two share a bin
     wrong_first = torch.tensor([[[0.0, 1.0, 1.0, 1.0, 1.0]]])
     metric = UncertaintyQuality()
     metric.update(torch.ones(1, 1, 5), wrong_first, near, near)

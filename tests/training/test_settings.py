@@ -145,5 +145,27 @@ def test_a_file_may_extend_the_shipped_one_of_its_own_name(tmp_path: Path) -> No
     assert read_settings(str(tmp_path / "default.yaml")).epochs == 3
     (tmp_path / "a.yaml").write_text("extends: b\n")
     (tmp_path / "b.yaml").write_text("extends: a\n")
-    with pytest.raises(SmokescopeError, match="there is no configuration a"):
+    with pytest.raises(SmokescopeError, match=r"b.yaml extends .*a.yaml, which extends it"):
         read_settings(str(tmp_path / "a.yaml"))
+    (tmp_path / "b.yaml").write_text("extends: nothing\n")
+    with pytest.raises(SmokescopeError, match=r"b.yaml extends nothing, and there is no such"):
+        read_settings(str(tmp_path / "a.yaml"))
+    (tmp_path / "b.yaml").write_text("extends: [paper]\n")
+    with pytest.raises(SmokescopeError, match=r"b.yaml extends \['paper'\]: it must be the name"):
+        read_settings(str(tmp_path / "a.yaml"))
+
+
+def test_a_wrong_value_names_its_file_unless_it_was_set(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("extends: default\nepochs: two\n")
+    with pytest.raises(SmokescopeError, match=r"a.yaml: epochs must be a whole number, not 'two'"):
+        read_settings(str(file))
+    assert read_settings(str(file), ["epochs=2"]).epochs == 2
+    file.write_text("extends: default\n")
+    with pytest.raises(SmokescopeError, match=r"^epochs must be a whole number, not 'two'"):
+        read_settings(str(file), ["epochs=two"])
+    file.write_bytes("extends: default  # für".encode("latin-1"))
+    with pytest.raises(SmokescopeError, match=r"a.yaml is not UTF-8"):
+        read_settings(str(file))
+    with pytest.raises(SmokescopeError, match="=3 is not NAME=VALUE"):
+        read_settings("default", ["=3"])

@@ -14,6 +14,7 @@ from smokescope.errors import SmokescopeError
 from smokescope.losses.kl import kl_loss
 from smokescope.training.observers import Progress
 from smokescope.training.run_folder import RunFolder
+from smokescope.training.sources import load_data
 
 
 def test_a_loss_that_is_no_number_stops_the_run_before_it_is_saved(
@@ -115,3 +116,42 @@ def test_a_run_is_not_resumed_with_other_pictures(tmp_path: Path) -> None:
     (data / "negatives/9.png").unlink()
     with pytest.raises(SmokescopeError, match="the data is not what this run began with"):
         run_training(settings, data, run.path, resume=True)
+
+
+def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    run = run_training(small_settings(tmp_path), data, tmp_path / "run")
+    for other in ("batch=2", "seed=7", "epochs=3", "model.encoder_width=8"):
+        with pytest.raises(SmokescopeError, match=r"settings.yaml is not what this run began with"):
+            run_training(small_settings(tmp_path, other), data, run.path, resume=True)
+    run_training(small_settings(tmp_path, "save_every=2"), data, run.path, resume=True)
+
+
+def test_two_processes_do_not_train_into_one_folder(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    run = run_training(settings, data, tmp_path / "run")
+    again = RunFolder(run.path)
+    with run.held():
+        with pytest.raises(SmokescopeError, match="another process is training into"), again.held():
+            pass
+        with pytest.raises(SmokescopeError, match="another process is training into"):
+            run_training(settings, data, run.path, resume=True)
+    run_training(settings, data, run.path, resume=True)
+
+
+def test_a_run_among_the_pictures_is_refused(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    for out in (data / "negatives" / "run", data / "pairs" / "img"):
+        with pytest.raises(SmokescopeError, match="among the data: name another output folder"):
+            load_data(settings, data, out=out)
+    load_data(settings, data, out=data / "runs" / "first")
+
+
+def test_a_damaged_log_does_not_keep_a_run_from_going_on(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    run = run_training(settings, data, tmp_path / "run", validate=True)
+    before = list(run.history())
+    with run.log_file.open("ab") as stream:
+        stream.write(b'[1]\n{"step": "x"}\n\xff\xfe\n{"step": 3, "loss')
+    run_training(settings, data, run.path, resume=True, validate=True)
+    assert list(run.history()) == before  # nor is its last validation told twice

@@ -26,7 +26,7 @@ from smokescope.cli import (
     transmission,
 )
 from smokescope.cli.console import complain
-from smokescope.errors import SmokescopeError
+from smokescope.errors import SmokescopeError, StoppedError
 
 app = typer.Typer(
     name="smokescope",
@@ -63,7 +63,8 @@ def smokescope(
 ) -> None:
     """See smoke, and how sure to be.
 
-    Exit codes: 0 all is well; 1 some of many inputs failed; 2 bad input or usage, nothing was done.
+    Exit codes: 0 all is well; 1 some of many inputs failed; 2 it could not be done, and a sentence says why;
+    128 and a signal's number, that signal ended it.
     """
 
 
@@ -82,4 +83,4 @@ def main() -> None:
         app()  # typer sees to bad usage (exit code 2), Ctrl-C (130) and readers that go away (1), all quietly
     except SmokescopeError as error:
         complain(error)
-        sys.exit(2)
+        sys.exit(128 + error.number if isinstance(error, StoppedError) else 2)

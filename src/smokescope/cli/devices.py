@@ -24,11 +24,11 @@ def choose_device(name: str) -> "torch.device":
 
 
 @contextmanager
-def enough_memory(path: Path) -> Iterator[None]:
-    """Turn running out of memory, while working on a file, into a sentence that names it."""
+def enough_memory(what: Path | str, advice: str = "make it smaller first") -> Iterator[None]:
+    """Turn running out of memory, while working on something, into a sentence that names it."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_ROOM):
-            raise SmokescopeError(f"{path} does not fit into the memory: make it smaller first") from error
+            raise SmokescopeError(f"{what} does not fit into the memory: {advice}") from error
         raise

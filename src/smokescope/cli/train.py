@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from smokescope.cli.console import Show, complain, progress_bar
-from smokescope.cli.devices import DEVICE_HELP, choose_device
+from smokescope.cli.devices import DEVICE_HELP, choose_device, enough_memory
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def train(
     fabric = launch(choose_device(device), settings.precision)
     # a state knows its pictures: what has changed since is told by it, and cannot be left out
     skip_bad = inputs.skip_bad or (resume and run.states.last() is not None)
-    load = partial(_load, settings, inputs, skip_bad)
+    load = partial(_load, settings, inputs, None if resume else out, skip_bad)
     pictures = in_turn(fabric, load) if inputs.cache else load()  # with a cache, one decodes for all
     if fabric.local_rank == 0:
         for problem in pictures.problems():
@@ -119,15 +119,8 @@ def train(
                 closing(TensorBoard(run.path / "tensorboard", run.states.last() if resume else None))
             )
             watchers = [_Bar(show), _Samples(run), board]
-        found = train_model(
-            settings,
-            pictures,
-            run,
-            fabric,
-            Observers(*watchers),
-            inputs,
-            resume=resume,
-        )
+        with enough_memory("a step", "a smaller batch or size may"):
+            found = train_model(settings, pictures, run, fabric, Observers(*watchers), inputs, resume=resume)
     if not fabric.is_global_zero:
         return
     page = write_run_page(run)
@@ -140,7 +133,7 @@ def train(
         )
 
 
-def _load(settings: "TrainingSettings", inputs: "Inputs", skip_bad: bool) -> "Data":
+def _load(settings: "TrainingSettings", inputs: "Inputs", out: Path | None, skip_bad: bool) -> "Data":
     from smokescope.data.folds import read_folds
     from smokescope.training.sources import Split, load_data
 
@@ -150,6 +143,7 @@ def _load(settings: "TrainingSettings", inputs: "Inputs", skip_bad: bool) -> "Da
             settings,
             Path(inputs.data),
             split,
+            out=out,
             kept_in=Path(inputs.cache) if inputs.cache else None,
             skip_bad=skip_bad,
             progress=show,

@@ -152,7 +152,8 @@ def _pick_smoke(smoke: Tensor, chance: Tensor) -> Tensor:
 
     def pick(weights: Tensor, chance: Tensor) -> Tensor:
         heap = weights.cumsum(1)
-        target = (chance.double() * heap[:, -1]).long()[:, None]
+        total = heap[:, -1]  # the product may be rounded up to it
+        target = torch.minimum((chance * total).long(), total - 1)[:, None]
         return torch.searchsorted(heap, target, right=True)[:, 0].clamp(max=weights.shape[1] - 1)
 
     row = pick(levels.sum(2), chance[:, 0])

@@ -64,6 +64,8 @@ def picture_from_bytes(data: bytes, name: str = "the picture") -> NDArray[np.uin
 
 def picture_from_image(image: Image.Image, name: str = "the picture") -> NDArray[np.uint8]:
     """As `read_picture`, of a picture that Pillow has opened: upright too, if it says how it was held."""
+    if not image.width * image.height:
+        raise SmokescopeError(f"{name} is empty: it has no pixels")
     with _explained(name):
         return _as_rgb(_loaded_upright(image), name)
 

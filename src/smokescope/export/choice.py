@@ -3,7 +3,7 @@
 import logging
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from smokescope.errors import SmokescopeError
 from smokescope.export.cache import Exported, load_exported
@@ -31,6 +31,8 @@ def load_by(model: Path | None, device: str, engine: EngineName | None) -> Engin
     Raises:
         SmokescopeError: As for `smokescope.load`.
     """
+    if engine not in (None, *get_args(EngineName)):
+        raise SmokescopeError(f"there is no engine {engine}: choose {', '.join(get_args(EngineName))}")
     own = None if model is None else ENDINGS.get(model.suffix.lower())
     if own is not None:
         if engine not in (None, "auto", own):

@@ -9,7 +9,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,6 @@ class Segmenter:
     Args:
         model: A pipeline, which is moved to the device and put into eval mode; or an engine as it is.
         device: Where a pipeline computes, as for `load`.
-        bf16: On CUDA, run a pipeline's network in bfloat16: faster, and a little less exact.
         tiles: As for `load`.
     """
 
@@ -93,15 +92,16 @@ class Segmenter:
         model: "Pipeline | Engine",
         device: str = "auto",
         *,
-        bf16: bool = False,
         tiles: Tiles = "auto",
     ) -> None:
+        if tiles not in get_args(Tiles):
+            raise SmokescopeError(f"tiles must be {' or '.join(get_args(Tiles))}, not {tiles!r}")
         if isinstance(model, Engine):
             self.engine = model
         else:
             from smokescope.inference.engines.torch import TorchEngine
 
-            self.engine = TorchEngine(model, device, bf16)
+            self.engine = TorchEngine(model, device)
         self.tiles = tiles
 
     @property

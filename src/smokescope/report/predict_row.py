@@ -2,6 +2,7 @@
 
 import base64
 import io
+import os
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -151,7 +152,7 @@ def _regions(record: Record) -> str:
 def _files(result: Result, is_video: bool) -> str:
     endings = {"overlay": ".overlay.jpg", "JSON": ".json", **({"video": ".mp4"} if is_video else {})}
     links = [
-        f'<a href="{quote(result.file.result(Path(), ending).as_posix())}">{title}</a>'
+        f'<a href="{quote(os.fsencode(result.file.result(Path(), ending).as_posix()))}">{title}</a>'
         for title, ending in endings.items()
     ]
     return f'<p class="files">{" · ".join(links)}</p>'

@@ -7,8 +7,8 @@ under a wrong name or of a wrong type is found here, and named, before it does n
 import dataclasses
 import math
 import types
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -57,10 +57,25 @@ def read_yaml(path: Path) -> dict[str, object]:
         SmokescopeError: The file is missing, is not YAML, or holds anything else.
     """
     with open_input(path) as stream:
-        values = parse_yaml(stream.read().decode(errors="replace"), str(path))
+        try:
+            text = stream.read().decode()
+        except UnicodeDecodeError:
+            raise SmokescopeError(f"{path} is not UTF-8, as YAML must be") from None
+    values = parse_yaml(text, str(path))
     if not isinstance(values, dict):
         raise SmokescopeError(f"{path} holds no names and values")
     return values
+
+
+@contextmanager
+def naming(where: Path | str) -> Iterator[None]:
+    """Put the file's name before what is wrong with the values in it."""
+    try:
+        yield
+    except SmokescopeError as error:
+        said = error.sentence
+        named = said if said.startswith(str(where)) else f"{where}: {said}"
+        raise SmokescopeError(named, error.details) from None
 
 
 def parse_yaml(text: str, where: str) -> object:

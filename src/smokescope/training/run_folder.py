@@ -1,17 +1,24 @@
 """A run's folder: its settings, log, states, and what comes of it; enough to resume or repeat it."""
 
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from smokescope.data.files import plain_reason, try_folder, write_atomically, write_together
 from smokescope.errors import SmokescopeError
 from smokescope.settings.verdicts import VerdictSettings
-from smokescope.training.plain import from_plain, read_yaml, to_yaml
+from smokescope.training.plain import from_plain, naming, read_yaml, to_yaml
 from smokescope.training.settings import TrainingSettings, read_settings
 from smokescope.training.state import States
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +80,35 @@ class RunFolder:
         """Start a new run.
 
         Raises:
-            SmokescopeError: There is a run already, or the folder cannot be written to.
+            SmokescopeError: There is a run already, or the files cannot be written.
         """
         self.refuse_another()
-        try_folder(self.path)
         write_together({self.inputs_file: to_yaml(inputs), self.settings_file: to_yaml(settings)})
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes from training into the folder; however this one ends, the lock goes with it.
+
+        Raises:
+            SmokescopeError: Another process does so now, or the folder cannot be written to.
+        """
+        try_folder(self.path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        if fcntl is None:
+            yield
+            return
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(folder)
+            raise SmokescopeError(f"another process is training into {self.path} now") from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            os.close(folder)
 
     def refuse_another(self) -> None:
         """Raise a `SmokescopeError` if there is a run already."""
@@ -98,7 +129,8 @@ class RunFolder:
 
     def inputs(self) -> Inputs:
         """What the run that is there was given."""
-        return from_plain(Inputs, read_yaml(self.inputs_file), self.inputs_file.name)
+        with naming(self.inputs_file):
+            return from_plain(Inputs, read_yaml(self.inputs_file))
 
     def log(self, entry: Mapping[str, object]) -> None:
         """Add a line to the log.
@@ -113,18 +145,18 @@ class RunFolder:
             raise SmokescopeError(f"{self.log_file} cannot be written: {plain_reason(error)}") from error
 
     def history(self) -> Iterator[dict[str, object]]:
-        """Lines of the log; a last one that was cut short by a killed process is left out."""
+        """Lines of the log; what is none, as one that was cut short by a killed process, is left out."""
         if not self.log_file.exists():
             return
-        for line in self.log_file.read_text().splitlines():
-            try:
-                yield json.loads(line)
-            except ValueError:
-                continue
+        for line in self.log_file.read_text(errors="replace").splitlines():
+            with suppress(ValueError):
+                entry = json.loads(line)
+                if isinstance(entry, dict) and isinstance(entry.get("step"), int):
+                    yield entry
 
     def forget_after(self, step: int) -> None:
         """Drop what was logged after a step, since a resumed run will come by there again."""
-        kept = [entry for entry in self.history() if int(str(entry.get("step", 0))) <= step]
+        kept = [entry for entry in self.history() if int(str(entry["step"])) <= step]
         write_atomically(self.log_file, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
         # a state's leftovers, of a process that was killed while it wrote
         for part in self.states.folder.glob(".*.part"):

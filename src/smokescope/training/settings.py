@@ -4,9 +4,11 @@ A configuration file may begin with `extends: NAME`, another file beside it, and
 names of the files that come with smokescope (`default`, `paper`, ...) stand for them.
 """
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -17,7 +19,7 @@ from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.pipeline import InputSettings
 from smokescope.models.settings import ModelSettings
 from smokescope.settings.ranges import refuse_outside, refuse_up_to_zero
-from smokescope.training.plain import from_plain, parse_yaml, read_yaml
+from smokescope.training.plain import from_plain, naming, parse_yaml, read_yaml, to_plain
 
 Kind = Literal["pairs", "negatives", "rendered", "transplanted", "lookalikes", "scribbles"]
 Precision = Literal["32-true", "bf16-mixed"]
@@ -161,6 +163,11 @@ class TrainingSettings:
         if both := sorted(whole & split):
             raise ValueError(f"{both[0]} is whole in one line and split in another: what is kept would leak")
 
+    def fingerprint(self) -> str:
+        """Of all that decides what comes out: not of when it is tried and saved."""
+        plain = to_plain(replace(self, validate_every=1, save_every=1))
+        return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
 
 def read_settings(config: str, overrides: Sequence[str] = ()) -> TrainingSettings:
     """Read a configuration: a file, or the name of one that comes with smokescope.
@@ -172,13 +179,19 @@ def read_settings(config: str, overrides: Sequence[str] = ()) -> TrainingSetting
     Raises:
         SmokescopeError: The file or a setting in it is wrong.
     """
-    values = _read_file(_find(config, Path()), [])
+    path = _find(config, Path())
+    values = _read_file(path, [])
     for override in overrides:
         name, equals, text = override.partition("=")
-        if not equals:
+        if not name or not equals:
             raise SmokescopeError(f"{override} is not NAME=VALUE")
         _put(values, name.split("."), parse_yaml(text, override))
-    return from_plain(TrainingSettings, values)
+    try:
+        return from_plain(TrainingSettings, values)
+    except SmokescopeError:
+        with naming(path):  # if that is wrong by itself; else what it was overridden with is
+            from_plain(TrainingSettings, _read_file(path, []))
+        raise
 
 
 def shipped_configurations() -> list[str]:
@@ -189,13 +202,24 @@ def shipped_configurations() -> list[str]:
     )
 
 
-def _find(config: str, beside: Path, but: Sequence[Path] = ()) -> Path:
-    """The file of a name: one in a folder, else one that comes with smokescope."""
-    for path in (beside / config, beside / f"{config}.yaml"):
-        if path.is_file() and path.resolve() not in but:
+def _find(config: str, beside: Path, above: Sequence[Path] = ()) -> Path:
+    """The file of a name: one in a folder, else one that comes with smokescope.
+
+    Args:
+        config: The name.
+        beside: The folder.
+        above: Files that extend each other, the last of which extends this one; it must be none of them.
+    """
+    found = [path for path in (beside / config, beside / f"{config}.yaml") if path.is_file()]
+    for path in found:
+        if path.resolve() not in above:
             return path
     if config in shipped_configurations():
         return Path(str(resources.files("smokescope") / "configs" / f"{config}.yaml"))
+    if found:
+        raise SmokescopeError(f"{above[-1]} extends {found[0]}, which extends it")
+    if above:
+        raise SmokescopeError(f"{above[-1]} extends {config}, and there is no such configuration")
     known = ", ".join(shipped_configurations())
     raise SmokescopeError(f"there is no configuration {config}: name a file, or one of {known}")
 
@@ -206,7 +230,9 @@ def _read_file(path: Path, above: Sequence[Path]) -> dict[str, object]:
     base = values.pop("extends", None)
     if base is None:
         return values
-    return _merge(_read_file(_find(str(base), path.parent, chain), chain), values)
+    if not isinstance(base, str):
+        raise SmokescopeError(f"{path} extends {base!r}: it must be the name of a configuration")
+    return _merge(_read_file(_find(base, path.parent, chain), chain), values)
 
 
 def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:

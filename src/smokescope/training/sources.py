@@ -9,7 +9,7 @@ from pathlib import Path
 
 from smokescope.data.cache import PictureCache
 from smokescope.data.folds import Folds
-from smokescope.data.layouts import Listing, Pair, Progress, list_pairs, list_pictures
+from smokescope.data.layouts import Listing, Pair, Progress, list_pairs, list_pictures, refuse_among
 from smokescope.data.sets import find_set
 from smokescope.errors import SmokescopeError
 from smokescope.training.settings import Kind, Source, TrainingSettings
@@ -79,6 +79,7 @@ def load_data(
     root: Path,
     split: Split | None = None,
     *,
+    out: Path | None = None,
     kept_in: Path | None = None,
     skip_bad: bool = False,
     progress: Progress | None = None,
@@ -89,20 +90,23 @@ def load_data(
         settings: Whose mix to load.
         root: The folder that sources are below.
         split: Scenes to keep from training, and to validate on; None trains on everything.
+        out: The run's folder, which must not lie among the pictures.
         kept_in: A folder for decoded pictures, which later runs need not decode and processes share; None
             keeps them in memory.
         skip_bad: Go on without what cannot be read.
         progress: Told how far reading is, of each folder.
 
     Raises:
-        SmokescopeError: A folder is missing or of another kind, files in it cannot be used, or the split does
-            not speak of all pictures, or leaves none to validate on.
+        SmokescopeError: A folder is missing or of another kind, has the run's in it, files in it cannot be
+            used, or the split does not speak of all pictures, or leaves none to validate on.
     """
     opened: dict[tuple[str, str | None], PictureCache] = {}
 
     def cache_of(folder: str, strokes: str | None, only: set[str] | None = None) -> PictureCache:
         if (folder, strokes) not in opened:
             listing = _list(root, folder, strokes)
+            if out is not None:
+                refuse_among(out, listing)
             if only is not None:
                 listing = listing._replace(pairs=[pair for pair in listing.pairs if pair.name in only])
             file = kept_in / _file_name(root / folder, strokes, settings.side, only) if kept_in else None

@@ -27,8 +27,8 @@ class State:
 
     step: int
     tensors: Mapping[str, Tensor]
-    pictures: str
-    """Which pictures the run is of: `Data.fingerprint`."""
+    about: Mapping[str, str]
+    """What else must be the same for the run to go on."""
 
     def restore_model(self, model: nn.Module, average: Average | None) -> None:
         """Put weights back, and their average.
@@ -56,7 +56,7 @@ class State:
         try:
             yield
         except (KeyError, RuntimeError, ValueError) as error:
-            raise SmokescopeError(f"the state after step {self.step} is not of this run: {error}") from error
+            raise SmokescopeError(f"the state after step {self.step} is not of this run") from error
 
     def _below(self, prefix: str) -> dict[str, Tensor]:
         start = prefix + "."
@@ -75,9 +75,11 @@ class States:
         model: nn.Module,
         average: Average | None,
         optimisers: Sequence[Optimizer],
-        pictures: str,
+        about: Mapping[str, str],
     ) -> None:
         """Write the state after `step` steps, whole or not at all, then drop states that are too old.
+
+        `about` is what `State.about` will say.
 
         Raises:
             SmokescopeError: It cannot be written; older states are kept.
@@ -90,7 +92,7 @@ class States:
             for parameter, values in optimiser.state.items():
                 owner = f"optimiser.{number}.{names[parameter]}"
                 tensors |= {f"{owner}.{field}": value for field, value in values.items()}
-        metadata = {"format": FORMAT, "step": str(step), "pictures": pictures}
+        metadata = {"format": FORMAT, "step": str(step), **about}
         write_tensors(self._path(step), tensors, metadata)
         for old in self.steps()[:-KEPT]:
             with suppress(OSError):
@@ -107,7 +109,7 @@ class States:
             try:
                 tensors, metadata = read_tensors(self._path(step))
                 if metadata.get("format") == FORMAT:
-                    return State(step, tensors, metadata.get("pictures", ""))
+                    return State(step, tensors, metadata)
                 problems.append(SmokescopeError(f"{self._path(step)} is no training state"))
             except SmokescopeError as error:
                 problems.append(error)

@@ -13,6 +13,8 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = False
+        self.number = int(signal.SIGTERM)
+        """Of the signal that asked; another process may have had it."""
         self._before: dict[signal.Signals, signal._HANDLER] = {}
 
     def __enter__(self) -> Self:
@@ -27,6 +29,6 @@ class Stop:
             signal.signal(each, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        self.asked, self.number = True, number
         # a scheduler may send SIGTERM twice, once by torchrun; an impatient hand has Ctrl-C, which acts again
         signal.signal(signal.SIGINT, self._before[signal.SIGINT])

@@ -1,6 +1,7 @@
 """A whole run: from settings and a data folder to a model file with its figures."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -61,14 +62,21 @@ def train(
     if not resume:
         inputs = replace(inputs, commit=code_commit())  # now: a checkout may move on while it trains
     trainer = Trainer(settings, model, data, run, fabric, observer, inputs.handed_on)
-    if fabric.is_global_zero and not resume:  # now that nothing of it was refused
-        run.begin(settings, inputs)
-    fabric.barrier()
-    trainer.fit(resume)
+    with run.held() if fabric.is_global_zero else nullcontext():
+        if fabric.is_global_zero and not resume:  # now that nothing of it was refused
+            run.begin(settings, inputs)
+        fabric.barrier()
+        trainer.fit(resume)
+        return _finish(trainer, inputs)
+
+
+def _finish(trainer: Trainer, inputs: Inputs) -> Validation | None:
+    """Measure the trained model, and write it with its figures."""
+    settings, data, run, fabric = trainer.settings, trainer.data, trainer.run, trainer.fabric
     pipeline, found = trainer.pipeline(), None
     figures: dict[str, object] = {"temperature": pipeline.temperature}
     if data.validation:
-        samples = settings.validation_samples if isinstance(model, SmokeBVM) else 0
+        samples = settings.validation_samples if isinstance(pipeline.network, SmokeBVM) else 0
         found = validate(pipeline, data.validation, fabric, samples)
         figures |= {
             "validation": found.report,
@@ -86,8 +94,9 @@ def train(
         save_model(pipeline, run.model_file, notes)
         write_atomically(run.figures_file, (json.dumps(figures, indent=1) + "\n").encode())
         if found is not None:
-            run.log({"step": trainer.steps, "validation": found.report})
-            observer.validated(trainer.steps, found.report, found.samples)
+            if not any(each["step"] == trainer.steps and "validation" in each for each in run.history()):
+                run.log({"step": trainer.steps, "validation": found.report})
+            trainer.observer.validated(trainer.steps, found.report, found.samples)
     fabric.barrier()
     return found
 

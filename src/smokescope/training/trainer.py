@@ -8,7 +8,7 @@ import torch
 from lightning.fabric import Fabric
 from torch import nn
 
-from smokescope.errors import SmokescopeError
+from smokescope.errors import SmokescopeError, StoppedError
 from smokescope.models.build import SmokeModel, shift_logits
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
@@ -73,7 +73,7 @@ class Trainer:
         if settings.compile and fabric.device.type == "cuda":
             for part in self.model.children():
                 part.compile(dynamic=False)
-        self._pictures = data.fingerprint()
+        self._about = {"pictures": data.fingerprint(), "settings": settings.fingerprint()}
         self._handed_on = handed_on or HandedOn()
         self.temperature = settings.temperature or self._handed_on.temperature
         self._spoilt = torch.zeros((), device=fabric.device)  # losses and gradients that were not finite
@@ -88,10 +88,12 @@ class Trainer:
         step = state.step if state else 0
         if self.fabric.broadcast(step) != step:
             raise SmokescopeError("the processes see different states of this run: give them one folder")
-        if state and state.pictures != self._pictures:
+        if state and state.about.get("pictures") != self._about["pictures"]:
             raise SmokescopeError(
                 "the data is not what this run began with: pictures are missing, new, or changed"
             )
+        if state and state.about.get("settings") != self._about["settings"]:
+            raise SmokescopeError(f"{self.run.settings_file} is not what this run began with: put it back")
         if state:
             state.restore_model(self.model, self.average)
         stage = self._enter(step)
@@ -119,7 +121,8 @@ class Trainer:
                     if due or asked:
                         self._save(step, stage)
                     if asked:
-                        raise SmokescopeError(f"stopped after {step} of {self.steps} steps: --resume goes on")
+                        said = f"stopped after {step} of {self.steps} steps: --resume goes on"
+                        raise StoppedError(said, stop.number)
                     if trying:
                         clock.restart(step)
             finally:
@@ -132,7 +135,8 @@ class Trainer:
     def pipeline(self, model: SmokeModel | None = None) -> Pipeline:
         """The model as it is used: a copy, whose parts are not compiled for training's size of pictures."""
         network = copy.deepcopy(model or self.model)
-        if self.fabric.world_size > 1:  # on CPUs, each process has statistics of its own part of the batches
+        # on CPUs, each process has statistics of its own part of the batches
+        if self.fabric.world_size > 1 and self.fabric.device.type == "cpu":
             for buffer in network.buffers():
                 buffer.copy_(self.fabric.broadcast(buffer))
         kept = self._handed_on
@@ -201,7 +205,7 @@ class Trainer:
 
     def _save(self, step: int, stage: Stage) -> None:
         if self.fabric.is_global_zero:
-            self.run.states.save(step, self.model, self.average, stage.optimisers, self._pictures)
+            self.run.states.save(step, self.model, self.average, stage.optimisers, self._about)
         self.fabric.barrier()
 
     def _validate(self, step: int) -> None:

@@ -39,7 +39,9 @@ class Frequent(Generic[Key, Value]):
         if not self._making.acquire(blocking=False):
             return None
         try:
-            return self._keep(key, self._make(key))
+            with self._lock:
+                made = self._kept.get(key)  # by a thread that was done a moment ago
+            return self._keep(key, self._make(key)) if made is None else made
         finally:
             self._making.release()
 

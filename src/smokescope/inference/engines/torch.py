@@ -22,18 +22,16 @@ class TorchEngine(Engine):
         pipeline: The model; it is moved to the device and put into eval mode. On a CPU its weights are laid
             out by pixel rather than by channel, which saves a fifth of the time.
         device: As for `smokescope.load`.
-        bf16: On CUDA, run the network in bfloat16: faster, and a little less exact.
     """
 
     name = "PyTorch"
 
-    def __init__(self, pipeline: Pipeline, device: str = "auto", bf16: bool = False) -> None:
+    def __init__(self, pipeline: Pipeline, device: str = "auto") -> None:
         self.where = choose_device(device)
         self.device = str(self.where)
         self.pipeline = pipeline.to(self.where).eval()
         if self.where.type == "cpu":
             self.pipeline.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.bf16 = bf16 and self.where.type == "cuda"
         self.input, self.threshold, self.verdicts = pipeline.input, pipeline.threshold, pipeline.verdicts
         self.can_sample = isinstance(pipeline.network, SmokeBVM)
 
@@ -54,17 +52,14 @@ class TorchEngine(Engine):
     def sample(self, pictures: Sequence[Pixels], count: int, keys: Tensor | None) -> Decomposition:
         """Draw samples; see `Engine`."""
         keys = None if keys is None else keys.to(self.where)
-        with torch.inference_mode(), self._precision():
+        with torch.inference_mode():
             return self.pipeline.sample(self._batch(pictures), count, keys)
 
     def _plain(self, batch: Tensor) -> Decomposition:
-        with torch.inference_mode(), self._precision():
+        with torch.inference_mode():
             maps: Decomposition = self.pipeline(batch)
         return maps
 
     def _batch(self, pictures: Sequence[Pixels]) -> Tensor:
         batch = torch.from_numpy(np.stack(pictures)).to(self.where)
         return batch.permute(0, 3, 1, 2).contiguous()
-
-    def _precision(self) -> torch.autocast:
-        return torch.autocast(self.where.type, torch.bfloat16, enabled=self.bf16)
