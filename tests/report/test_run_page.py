@@ -161,6 +161,9 @@ def test_an_empty_epistemic_uncertainty_is_flagged(
     page = read(run)
     assert ('role="alert"' in page) == flagged
     assert ("do not trust it" in page) == flagged
+    for name, share in (("z", "latent_share"), ("dropout", "dropout_share")):
+        idle = f"But {name} alone makes 0.0%" in page
+        assert idle == (latent.get(share) == 0.0)
 
 
 def test_the_last_stage_shows_in_its_own_loss_only(run: RunFolder) -> None:

@@ -67,6 +67,16 @@ def empty_epistemic(figures: Mapping[str, object]) -> list[str]:
     return found
 
 
+def idle_chance(figures: Mapping[str, object]) -> list[str]:
+    """Which source of chance, z or dropout, hardly moves the predictions by itself, in sentences."""
+    shares = {"z": figure(figures, "latent/latent_share"), "dropout": figure(figures, "latent/dropout_share")}
+    return [
+        f"But {name} alone makes {share:.1%} of the logits' variance: it hardly takes part."
+        for name, share in shares.items()
+        if share is not None and share < LEAST_SHARE
+    ]
+
+
 def reliability_charts(figures: Mapping[str, object]) -> list[str]:
     """Reliability diagrams of smoke and of the top label, as far as they were measured."""
     drawn = []

@@ -16,6 +16,7 @@ from smokescope.report.run_figures import (
     empty_epistemic,
     figure,
     figures_table,
+    idle_chance,
     reliability_charts,
 )
 from smokescope.report.run_samples import last_samples, write_samples
@@ -119,7 +120,9 @@ def _epistemic(figures: Mapping[str, object], settings: TrainingSettings) -> str
     if figure(figures, "latent/kl") is None:
         return _words(title, f"{MISSING.capitalize()}. {_CHANCE}")
     reasons = empty_epistemic(figures)
-    said = f"No, do not trust it: {' '.join(reasons)}" if reasons else "Yes: chance moves the predictions."
+    said = f"No, do not trust it: {' '.join(reasons)}"
+    if not reasons:
+        said = " ".join(["Yes: chance moves the predictions.", *idle_chance(figures)])
     style = f' role="alert" style="{_WARNING}"' if reasons else ""
     return _words(title, _CHANCE) + f"<p{style}>{escape(said)}</p>"
 
