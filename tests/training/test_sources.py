@@ -8,14 +8,19 @@ import pytest
 import torch
 from PIL import Image
 from tests.training.small import make_data, small_settings
+from torch import Tensor
 
-from smokescope.data.augment import crop_batch
+from smokescope.chance import make_keys
+from smokescope.data.augment import AugmentSettings, Batch, crop_batch
 from smokescope.data.folds import Folds
 from smokescope.data.sets import PictureName
 from smokescope.errors import SmokescopeError
+from smokescope.physics.rendering.lookalikes import render_lookalikes
+from smokescope.physics.rendering.smoke import render_smoke
+from smokescope.physics.rendering.transplant import transplant
 from smokescope.physics.transmission import transmission
-from smokescope.training.feed import Feed, prepare
-from smokescope.training.settings import TrainingSettings
+from smokescope.training.feed import Examples, Feed, Raw, prepare
+from smokescope.training.settings import Kind, TrainingSettings
 from smokescope.training.sources import Data, Split, load_data
 
 
@@ -173,6 +178,59 @@ def test_transplanted_smoke_is_put_over_others_of_its_line_and_negatives(tmp_pat
     unmoved = prepare(Feed(load_data(plain, data).training, plain, device).collate(0), plain, device)
     moved = [kind == "transplanted" for kind in raw.kinds[:4]]
     assert (unmoved.pictures - whole.pictures).flatten(1).any(1).tolist() == moved
+
+
+HEIGHT, WIDTH = 64, 96
+KEYS = make_keys(0, torch.arange(3))
+
+
+def landscapes(seed: int, smoke: tuple[int, int] | None) -> Batch:
+    """Three pictures, light above and dark below, with a bright square of smoke from this row and column."""
+    torch.manual_seed(seed)
+    pictures = torch.linspace(0.7, 0.2, HEIGHT).view(-1, 1) + 0.02 * torch.randn(3, 3, HEIGHT, WIDTH)
+    masks = torch.zeros(3, 1, HEIGHT, WIDTH)
+    if smoke:
+        y, x = smoke
+        masks[..., y : y + 12, x : x + 12] = 1
+        pictures += 0.25 * masks
+    return Batch(pictures.clamp(0, 1), masks, torch.tensor([[HEIGHT, WIDTH]] * 3))
+
+
+def prepare_as_they_are(tmp_path: Path, kind: Kind, batch: Batch, others: Batch | None = None) -> Examples:
+    """All of one kind but for the last, one of pairs; nothing is augmented."""
+    settings = replace(small_settings(tmp_path), augment=AugmentSettings.off(), size=(HEIGHT, WIDTH))
+    return prepare(Raw(batch, (kind, kind, "pairs"), KEYS, others), settings, torch.device("cpu"))
+
+
+def check(found: Tensor, expected: Tensor, kept: Tensor) -> None:
+    """The first two as expected, the last as it was."""
+    torch.testing.assert_close(found, torch.cat((expected, kept[2:])), rtol=0, atol=1e-3)
+
+
+def test_lookalikes_are_rendered_and_called_no_smoke(tmp_path: Path) -> None:
+    batch = landscapes(0, None)
+    examples = prepare_as_they_are(tmp_path, "lookalikes", batch)
+    check(examples.pictures, render_lookalikes(batch.pictures[:2], KEYS[:2]), batch.pictures)
+    assert not examples.masks.any()
+
+
+def test_rendered_smoke_is_masked_together_with_what_was_there(tmp_path: Path) -> None:
+    batch = landscapes(0, (2, 4))
+    examples = prepare_as_they_are(tmp_path, "rendered", batch)
+    rendered = render_smoke(batch.pictures[:2], KEYS[:2])
+    check(examples.pictures, rendered.picture, batch.pictures)
+    check(examples.masks, torch.maximum(rendered.mask, batch.masks[:2]), batch.masks)
+    assert (rendered.mask > batch.masks[:2]).flatten(1).any(1).all()
+
+
+def test_transplanted_smoke_is_masked_together_with_that_behind_it(tmp_path: Path) -> None:
+    batch, others = landscapes(0, (30, 10)), landscapes(1, (20, 60))
+    behind = Batch(*(tensor[:2] for tensor in others))
+    examples = prepare_as_they_are(tmp_path, "transplanted", batch, behind)
+    moved = transplant(batch.pictures[:2], batch.masks[:2], behind.pictures, KEYS[:2])
+    check(examples.pictures, moved.picture, batch.pictures)
+    check(examples.masks, torch.maximum(moved.mask, behind.masks), batch.masks)
+    assert (moved.mask > behind.masks).flatten(1).any(1).all()
 
 
 def test_transmission_is_of_the_picture_before_its_colours_change(tmp_path: Path) -> None:

@@ -3,25 +3,22 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from tests.training.small import MODEL, Watcher, make_data, run_training, small_settings, weights
 
-from smokescope.chance import make_keys
 from smokescope.checkpoints.model import load_model, save_model
 from smokescope.errors import SmokescopeError
-from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.build import build_model
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
-from smokescope.models.resnet import ResNet
 from smokescope.models.unet import UNet
 from smokescope.settings.verdicts import VerdictSettings
-from smokescope.training.feed import Examples
 from smokescope.training.latent import measure_latent
 from smokescope.training.optimisers import model_optimiser, uncertainty_optimiser
 from smokescope.training.settings import OptimiserSettings
-from smokescope.training.step import GenerativeStep, UncertaintyStep, follow_samples
 
 
 def test_a_run_learns_and_says_what_it_is(tmp_path: Path) -> None:
@@ -91,6 +88,20 @@ def test_what_a_model_says_of_its_probabilities_is_handed_on(tmp_path: Path) -> 
     fitted = run_training(still, data, tmp_path / "fitted", models=models, validate=True).model_file
     assert load_model(fitted).temperature not in (0.7, 1.0)
     assert load_model(fitted).verdicts == verdicts
+
+
+def test_a_temperature_is_fitted_afresh_whatever_was_handed_on(tmp_path: Path) -> None:
+    """A network that says the same everywhere is calibrated where it says how much smoke there is."""
+    model = SmokeBVM(MODEL)
+    model.decoder.head.weight.data.zero_()
+    model.decoder.head.bias = torch.nn.Parameter(torch.tensor([-5.0]))
+    save_model(Pipeline(model, temperature=2.0), tmp_path / "given")
+    settings = small_settings(tmp_path, "epochs=0", "uncertainty_steps=0")
+    data = make_data(tmp_path / "data")
+    run = run_training(settings, data, tmp_path / "run", models=[tmp_path / "given"], validate=True)
+    share = 8 * 12 * 12 / (12 * 36 * 54)
+    expected = -5 / np.log(share / (1 - share))
+    assert load_model(run.model_file).temperature == pytest.approx(expected, rel=0.005)
 
 
 def test_only_smoke_is_shown_also_where_other_pictures_have_its_name(tmp_path: Path) -> None:
@@ -179,53 +190,6 @@ def test_the_average_is_shipped(tmp_path: Path) -> None:
     assert (shipped[0] != shipped[1]).any()
 
 
-def examples(count: int = 2) -> Examples:
-    torch.manual_seed(0)
-    pictures = torch.rand(count, 3, 32, 48)
-    masks = (torch.rand(count, 1, 32, 48) > 0.7).float()
-    return Examples(pictures, masks, torch.rand(count, 1, 32, 48), make_keys(0, torch.arange(count)))
-
-
-def test_each_loss_reaches_its_own_network_only() -> None:
-    """One backward pass of the sum is two of its parts: the two optimisers share nothing."""
-    model = SmokeBVM(MODEL).train()
-    step = GenerativeStep(model, ObjectiveSettings(), samples=2)
-    losses = step(examples())
-    (losses["loss"] - losses["consistency"]).backward(retain_graph=True)
-    assert all(p.grad is None or not p.grad.any() for p in model.uncertainty.parameters())
-    assert model.decoder.head.weight.grad is not None
-    model.zero_grad(set_to_none=True)
-    losses["consistency"].backward()
-    assert model.decoder.head.weight.grad is None
-    assert any(p.grad is not None and p.grad.any() for p in model.uncertainty.parameters())
-
-
-def test_the_targets_are_drawn_in_mc_mode_and_leave_the_model_as_it_was() -> None:
-    model = SmokeBVM(MODEL).train()
-    assert isinstance(model.encoder, ResNet)
-    model.encoder.bn1.eval()
-    before = {name: t.clone() for name, t in model.state_dict().items() if "uncertainty" not in name}
-    UncertaintyStep(model, samples=3, temperature=2.0)(examples())
-    after = model.state_dict()
-    torch.testing.assert_close({name: after[name] for name in before}, before, rtol=0, atol=0)
-    assert model.training
-    assert not model.encoder.bn1.training
-
-
-def test_the_last_stage_is_at_the_temperature_of_use() -> None:
-    model, given = SmokeBVM(MODEL).eval(), examples()
-    plain, hot = (UncertaintyStep(model, 3, t)(given)["consistency"] for t in (1.0, 2.0))
-    _, expected = follow_samples(model, given.pictures, given.keys, 3, 2.0)
-    torch.testing.assert_close(hot, expected)
-    assert plain != hot
-
-
-def test_the_weight_of_the_divergence_rises() -> None:
-    step = GenerativeStep(SmokeBVM(MODEL).eval(), ObjectiveSettings(kl=0.5), samples=0)
-    whole, half = step(examples(), 1.0), step(examples(), 0.5)
-    torch.testing.assert_close(whole["loss"] - half["loss"], 0.25 * whole["kl"])
-
-
 def test_each_part_has_its_own_rate_and_only_weights_decay() -> None:
     model = SmokeBVM(MODEL)
     settings = OptimiserSettings(
@@ -282,3 +246,21 @@ def test_latent_figures_tell_an_unused_z_from_a_used_one() -> None:
     assert unused["latent_share"] == pytest.approx(0, abs=1e-9)
     assert unused["dropout_share"] == pytest.approx(1, abs=1e-6)
     assert used["kl"] > 0
+
+
+@pytest.mark.parametrize(("pairs", "measured"), [(3, [0, 1, 2]), (8, [0, 2, 4, 6])])
+def test_latent_figures_are_the_mean_of_up_to_four_pictures(
+    tmp_path: Path, pairs: int, measured: list[int]
+) -> None:
+    data = make_data(tmp_path / "data", pairs=pairs)
+    settings = small_settings(tmp_path, "epochs=1", "uncertainty_steps=0")
+    run = run_training(settings, data, tmp_path / "run", validate=True)
+    pipeline = load_model(run.model_file)
+    assert isinstance(pipeline.network, SmokeBVM)
+    found = []
+    for number in measured:
+        picture = torch.from_numpy(np.array(Image.open(data / f"pairs/img/{number}.png"))).permute(2, 0, 1)
+        found.append(measure_latent(pipeline.network.eval(), pipeline.prepare(picture[None])))
+    told = json.loads(run.figures_file.read_text())["latent"]
+    for name in ("kl", "latent_share", "dropout_share"):
+        assert told[name] == pytest.approx(np.mean([dict(each)[name] for each in found]), rel=1e-4), name
