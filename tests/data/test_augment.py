@@ -101,6 +101,18 @@ def test_some_pictures_are_seen_from_closer() -> None:
     assert (usual <= 1.4).all()
 
 
+def test_pictures_are_stretched_and_squeezed_as_far_as_they_may() -> None:
+    masks, own = square(100, 100, 40, 40, 20, count=200), make_keys(0, torch.arange(200))
+    result = shake(batch(masks), (100, 100), 0, geometry(aspect=1.5)).masks[:, 0]
+    ratio = result.amax(1).sum(1) / result.amax(2).sum(1)  # width to height; 1 before
+    assert ratio.amin() == pytest.approx(1 / 1.5, rel=0.05)
+    assert ratio.amax() == pytest.approx(1.5, rel=0.05)
+    assert 0.4 < (ratio > 1).float().mean() < 0.6
+    torch.testing.assert_close(result.sum((1, 2)), torch.full((200,), 400.0), rtol=0.05, atol=0)
+    drawn = draw(own, GeometrySettings(aspect=1.5)).aspect
+    torch.testing.assert_close(ratio, drawn, rtol=0.1, atol=0)
+
+
 def test_below_scale_one_the_picture_is_mirrored_at_its_borders() -> None:
     given = batch(torch.rand(1, 1, 20, 20, generator=generator()))
     result = shake(given, (40, 40), 0, geometry(scale=(0.5, 0.5)))  # one pixel a pixel
@@ -210,12 +222,13 @@ def test_pictures_of_other_sizes_share_a_batch() -> None:
     items = [
         (
             torch.from_numpy(rng.integers(0, 256, (h, w, 3), dtype=np.uint8)),
-            torch.from_numpy(rng.integers(0, 256, (h, w), dtype=np.uint8)),
+            torch.from_numpy(rng.integers(0, 256, (h, w), dtype=np.uint8))[None],
         )
         for h, w in ((30, 50), (60, 20), (64, 64))
     ]
     together = collate(items)
     assert together.pictures.shape == (3, 3, 64, 64)
+    assert together.masks.shape == (3, 1, 64, 64)
     assert together.sizes.tolist() == [[30, 50], [60, 20], [64, 64]]
     loud = Batch(together.pictures.clone(), together.masks.clone(), together.sizes)
     for i, (height, width) in enumerate(together.sizes.tolist()):

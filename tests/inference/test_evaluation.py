@@ -20,7 +20,7 @@ from smokescope.errors import SmokescopeError
 from smokescope.inference import Segmenter, evaluation
 from smokescope.inference.evaluation import Evaluation, Evaluator, read_ahead
 from smokescope.inference.rows import rows_to_csv
-from smokescope.metrics import FBeta, IntersectionOverUnion, MeanSquaredError, SmokeMetrics
+from smokescope.metrics import CalibrationError, FBeta, IntersectionOverUnion, MeanSquaredError, SmokeMetrics
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
 
 SIZES = [(40, 70), (33, 33), (40, 70), (40, 70), (33, 33), (20, 90), (40, 70)]
@@ -150,7 +150,8 @@ def test_rows_are_the_figures_of_single_pictures(segmenter: Segmenter, examples:
         assert row.max_probability == pytest.approx(maps.probability.max(), abs=1e-5)
         assert row.score == pytest.approx(maps.probability.max(), abs=1e-5)  # 0.02 % is one pixel here
         assert row.flagged == (row.score > 0.5)
-        assert row.epistemic == pytest.approx(maps.epistemic.mean(), abs=1e-5)
+        for doubt in ("total", "aleatoric", "epistemic"):
+            assert getattr(row, doubt) == pytest.approx(getattr(maps, doubt).mean(), abs=1e-5)
         if not mask.any():
             assert (row.mse, row.f_beta, row.iou, row.ece) == (None, None, None, None)
             continue
@@ -159,6 +160,7 @@ def test_rows_are_the_figures_of_single_pictures(segmenter: Segmenter, examples:
             (MeanSquaredError(), row.mse),
             (IntersectionOverUnion(), row.iou),
             (FBeta(), row.f_beta),
+            (CalibrationError(), row.ece),
         ):
             metric.update(probability, smoke)
             figures = metric.compute()

@@ -52,6 +52,13 @@ def test_scale_lets_the_temperature_exceed_one() -> None:
     assert calibrated_entropy_loss(logits, uncertain, scale=2 / LN2) > entropy_loss(logits)
 
 
+def test_the_module_hands_its_scale_and_floor_on() -> None:
+    logits, total = maps()
+    temperature = (2 * total).clamp(min=0.3)
+    loss = CalibratedEntropyLoss(scale=2.0, floor=0.3)(logits, total)
+    assert loss.item() == pytest.approx(expected_entropy(logits / temperature), abs=1e-12)
+
+
 def test_pass_gradcheck() -> None:
     logits, total = maps(1)
     assert torch.autograd.gradcheck(entropy_loss, logits.requires_grad_())

@@ -43,6 +43,38 @@ def test_is_eq_11_with_the_papers_weights() -> None:
     torch.testing.assert_close(terms.transmission, transmission_loss(torch.sigmoid(logits), transmission))
 
 
+@pytest.mark.parametrize(
+    "s",
+    [
+        ObjectiveSettings(free_nats=0.5),
+        ObjectiveSettings(temperature_scale=2.0),
+        ObjectiveSettings(window=3),
+        ObjectiveSettings(sigma_p=0.5),
+        ObjectiveSettings(sigma_t=0.4),
+        ObjectiveSettings(shrink=2),
+        ObjectiveSettings(kl=0.4, transmission=0.7, calibrated_entropy=0.2),
+    ],
+)
+def test_every_setting_reaches_its_term(s: ObjectiveSettings) -> None:
+    logits, mask, mean, log_variance, transmission, total = batch()
+    expected = (
+        structure_loss(logits, mask)
+        + s.kl * kl_loss(mean, log_variance, free=s.free_nats)
+        + s.transmission
+        * transmission_loss(
+            torch.sigmoid(logits),
+            transmission,
+            window=s.window,
+            sigma_p=s.sigma_p,
+            sigma_t=s.sigma_t,
+            shrink=s.shrink,
+        )
+        + s.calibrated_entropy * calibrated_entropy_loss(logits, total, scale=s.temperature_scale)
+    )
+    torch.testing.assert_close(objective(*batch(), s).total, expected)
+    assert abs(expected - objective(*batch(), ObjectiveSettings()).total) > 1e-4
+
+
 def test_the_ablations_rows_are_settings() -> None:
     logits, mask, mean, log_variance, _, _ = batch()
     base = ObjectiveSettings(transmission=0, calibrated_entropy=0)

@@ -96,6 +96,28 @@ def test_averages_to_a_quarter_first_as_the_paper_setting_says() -> None:
     assert TransmissionLoss()(p, t).item() == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 10, 13), (2, 1, 9, 8), (1, 1, 3, 2)])
+def test_the_last_block_is_averaged_over_the_pixels_it_has(shape: tuple[int, ...]) -> None:
+    corners = itertools.product(range(0, shape[2], 4), range(0, shape[3], 4))
+    p, t = maps(*shape, seed=4)
+    blocks = [(slice(y, y + 4), slice(x, x + 4)) for y, x in corners]
+    small = [
+        torch.stack([m[:, :, rows, columns].mean((-2, -1)) for rows, columns in blocks], -1).unflatten(
+            -1, (-1, math.ceil(shape[3] / 4))
+        )
+        for m in (p, t)
+    ]
+    expected = brute_force(small[0], small[1], 5, 3.0, 0.1)
+    assert transmission_loss(p, t).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_module_hands_its_arguments_on() -> None:
+    p, t = maps(1, 1, 12, 10, seed=5)
+    halves = [m.unflatten(-1, (-1, 2)).unflatten(-3, (-1, 2)).mean((-1, -3)) for m in (p, t)]
+    loss = TransmissionLoss(window=3, sigma_p=0.7, sigma_t=0.4, shrink=2)(p, t)
+    assert loss.item() == pytest.approx(brute_force(halves[0], halves[1], 3, 0.7, 0.4), abs=1e-12)
+
+
 def test_means_what_it_says() -> None:
     """Coherent predictions cost nothing; a step costs more in haze, and less where transmission steps."""
     step = torch.zeros(1, 1, 8, 8, dtype=torch.float64)

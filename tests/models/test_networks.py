@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from smokescope.chance import make_keys
@@ -12,10 +13,10 @@ from smokescope.models.attention import RCAB, ChannelAttention
 from smokescope.models.decoder import BayesianDecoder, Injection, LatentReduction, Reduction
 from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.inference_net import LOG_VARIANCE_BOUND, InferenceNet, Posterior
-from smokescope.models.resnet import Encoder, ResNet
+from smokescope.models.resnet import Encoder, ResNet, Stride
 from smokescope.models.uncertainty_net import UncertaintyNet
 from smokescope.uncertainty import LN2, binary_entropy
-from tests.models.base import ModelTester
+from tests.models.base import ModelTester, open_paths, unreached
 
 
 def half(n: int, times: int = 1) -> int:
@@ -59,6 +60,34 @@ class TestResNet(ModelTester):
         first, second = v1(x), v15(x)
         torch.testing.assert_close(first[0], second[0])
         assert not torch.allclose(first[1], second[1])
+
+
+@pytest.mark.parametrize(("stride", "steps"), [("v1", (2, 1)), ("v1.5", (1, 2))])
+def test_resnet_is_the_published_network_written_out(stride: Stride, steps: tuple[int, int]) -> None:
+    torch.manual_seed(0)
+    model = ResNet(stride, (1, 1, 1, 1), width=4)
+    model(torch.rand(4, 3, 64, 64))  # moves the batch norms' statistics away from their start
+    weights = model.eval().state_dict()
+
+    def layer(x: Tensor, convolution: str, norm: str, step: int) -> Tensor:
+        kernel = weights[f"{convolution}.weight"]
+        y = functional.conv2d(x, kernel, stride=step, padding=kernel.shape[-1] // 2)
+        mean, variance, scale, shift = (
+            weights[f"{norm}.{name}"].view(-1, 1, 1)
+            for name in ("running_mean", "running_var", "weight", "bias")
+        )
+        return (y - mean) / (variance + 1e-5).sqrt() * scale + shift
+
+    x = torch.rand(2, 3, 70, 96)
+    found = model(x)
+    x = functional.max_pool2d(torch.relu(layer(x, "conv1", "bn1", 2)), 3, stride=2, padding=1)
+    for number, feature in enumerate(found, start=1):
+        name, (first, second) = f"layer{number}.0", (1, 1) if number == 1 else steps
+        y = torch.relu(layer(x, f"{name}.conv1", f"{name}.bn1", first))
+        y = torch.relu(layer(y, f"{name}.conv2", f"{name}.bn2", second))
+        shortcut = layer(x, f"{name}.downsample.0", f"{name}.downsample.1", first * second)
+        x = torch.relu(layer(y, f"{name}.conv3", f"{name}.bn3", 1) + shortcut)
+        torch.testing.assert_close(feature, x, atol=1e-4, rtol=1e-4)
 
 
 class TestInferenceNet(ModelTester):
@@ -205,9 +234,10 @@ class TestDecoder(ModelTester):
 
     def test_forward_and_backward_reach_every_parameter(self, model: nn.Module) -> None:
         assert isinstance(model, BayesianDecoder)
+        open_paths(model)
         features = [torch.randn(2, c, 16 // 2**i, 16 // 2**i) for i, c in enumerate(self.channels)]
         model(model.prepare(features), torch.randn(2, 8), torch.arange(2)).square().sum().backward()
-        assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+        assert not unreached(model)
 
 
 class TestStochasticDecoder(TestDecoder):
@@ -256,3 +286,14 @@ def test_features_may_be_reduced_pixel_by_pixel() -> None:
     assert weights[0] == 9 * weights[1]
     shared = narrow.eval().prepare(features)
     assert narrow(shared, torch.zeros(2, 8), None).shape == (2, 1, 24, 32)
+
+
+def test_the_finest_feature_gives_detail_to_what_was_fused_coarsely() -> None:
+    torch.manual_seed(0)
+    channels = (8, 12, 16, 20)
+    model = BayesianDecoder(channels, injection="light", fusion="coarse", reduction=1).eval()
+    features = [torch.randn(1, c, 24 // s, 32 // s) for c, s in zip(channels, (1, 2, 4, 8), strict=True)]
+    board = (-1.0) ** (torch.arange(24)[:, None] + torch.arange(32))  # a pixel of the next feature sees none
+    others = [features[0] + board, *features[1:]]
+    before, after = (model(model.prepare(f), torch.zeros(1, 8), None) for f in (features, others))
+    assert ((after - before) * board).mean().abs() > 0.03 * before.std()

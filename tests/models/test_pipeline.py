@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.distributions import Bernoulli
 from torch.nn import functional
 
 from smokescope.chance import make_keys
@@ -119,6 +120,31 @@ def test_logits_are_resized_not_probabilities() -> None:
     assert torch.equal(sharp > 0.5, soft > 0.5)
     assert 0 < (sharp > 0.5).float().mean() < 1
     assert sharp.max() > soft.max()
+
+
+def test_the_bayesian_models_maps_are_all_at_the_temperature(bvm: SmokeBVM) -> None:
+    nn.init.normal_(bvm.get_parameter("decoder.head.weight"), std=0.5)  # answers that vary
+    pipeline, picture = Pipeline(bvm, SMALL, temperature=2.5).eval(), torch.rand(2, 3, 40, 50)
+    seen = pipeline.prepare(picture)
+    logits, found = bvm(seen).logits, pipeline(picture)
+    probability = torch.sigmoid(resize(logits, (40, 50)) / 2.5)
+    torch.testing.assert_close(found.probability, probability, atol=1e-5, rtol=0)
+    expected = bvm.estimate_uncertainty(seen, logits / 2.5)  # of what is given out, not of what it was
+    for ours, theirs in zip((found.total, found.aleatoric), expected, strict=True):
+        torch.testing.assert_close(ours, resize(theirs, (40, 50)), atol=1e-5, rtol=0)
+
+
+def test_the_unets_maps_are_all_at_the_temperature() -> None:
+    torch.manual_seed(0)
+    unet, picture = UNet(TINY).eval(), torch.rand(2, 3, 40, 50)
+    nn.init.normal_(unet.head.weight, std=2)
+    pipeline = Pipeline(unet, SMALL, temperature=2.5).eval()
+    logits, found = unet(pipeline.prepare(picture)).logits, pipeline(picture)
+    probability = torch.sigmoid(resize(logits, (40, 50)) / 2.5)
+    torch.testing.assert_close(found.probability, probability, atol=1e-5, rtol=0)
+    entropy = Bernoulli(logits=logits / 2.5).entropy()
+    for doubt in (found.total, found.aleatoric):
+        torch.testing.assert_close(doubt, resize(entropy, (40, 50)), atol=1e-5, rtol=0)
 
 
 def test_samples_are_at_the_temperature_and_at_the_pictures_size(bvm: SmokeBVM) -> None:

@@ -62,6 +62,14 @@ def test_smoke_keeps_its_height_above_the_skyline() -> None:
     assert top == pytest.approx(52 + 0.2 * HEIGHT, abs=2)
 
 
+@pytest.mark.parametrize("light", [(0.7, 0.7, 0.7), (1.0, 0.85, 0.7), (1.2, 1.2, 1.2)])
+def test_smoke_takes_the_light_of_its_new_scene(light: tuple[float, float, float]) -> None:
+    picture, mask = smoke()
+    tint = torch.tensor(light).view(3, 1, 1)  # dusk, sunset, noon
+    moved = transplant(picture, mask, tint * hills(), keys()).picture
+    torch.testing.assert_close(moved, tint * transplant(picture, mask, hills(), keys()).picture)
+
+
 def test_smoke_that_cannot_be_seen_is_not_called_smoke() -> None:
     picture, mask = smoke(opacity=0.02)
     moved = transplant(picture, mask, hills(), keys())

@@ -36,7 +36,7 @@ def transmission_loss(
         raise ValueError(f"a window has an odd side of at least 1, not {window}")
     maps = [at_least_float32(probability), at_least_float32(transmission.detach())]
     if shrink > 1:  # a last block that sticks out is averaged over the pixels it has
-        maps = [functional.avg_pool2d(m, shrink, ceil_mode=True, count_include_pad=False) for m in maps]
+        maps = [functional.avg_pool2d(m, shrink, ceil_mode=True) for m in maps]
     p, t = maps
     with torch.no_grad():
         loss, gradient = coherence(p, t, window // 2, sigma_p, sigma_t)
