@@ -82,25 +82,10 @@ class Trainer:
         """Train to the end. A signal ends it early, with its state saved.
 
         Raises:
-            SmokescopeError: A loss was not finite, a file could not be written, or a signal came.
+            SmokescopeError: It cannot go on from its state, a loss was not finite, a file could not be
+                written, or a signal came.
         """
-        state = self.run.states.read() if resume else None
-        step = state.step if state else 0
-        if self.fabric.broadcast(step) != step:
-            raise SmokescopeError("the processes see different states of this run: give them one folder")
-        if state and state.about.get("pictures") != self._about["pictures"]:
-            raise SmokescopeError(
-                "the data is not what this run began with: pictures are missing, new, or changed"
-            )
-        if state and state.about.get("settings") != self._about["settings"]:
-            raise SmokescopeError(f"{self.run.settings_file} is not what this run began with: put it back")
-        if state:
-            state.restore_model(self.model, self.average)
-        stage = self._enter(step)
-        if state:
-            state.restore_optimisers(stage.optimisers, self.model)
-        if self.fabric.is_global_zero:
-            self.run.forget_after(step)
+        step, stage = self._begin(resume)
         batches = self.feed.batches(step)
         clock = _Clock(step)
         with Stop() as stop:
@@ -141,6 +126,31 @@ class Trainer:
                 buffer.copy_(self.fabric.broadcast(buffer))
         kept = self._handed_on
         return Pipeline(network, self.settings.input, self.temperature, kept.threshold, kept.verdicts).eval()
+
+    def _begin(self, resume: bool) -> tuple[int, Stage]:
+        """How many steps are done, and the stage that goes on from there.
+
+        Raises:
+            SmokescopeError: The state is of another run, or the run's pictures or settings have changed.
+        """
+        state = self.run.states.read() if resume else None
+        step = state.step if state else 0
+        if self.fabric.broadcast(step) != step:
+            raise SmokescopeError("the processes see different states of this run: give them one folder")
+        if state and state.about.get("pictures") != self._about["pictures"]:
+            raise SmokescopeError(
+                "the data is not what this run began with: pictures are missing, new, or changed"
+            )
+        if state and state.about.get("settings") != self._about["settings"]:
+            raise SmokescopeError(f"{self.run.settings_file} is not what this run began with: put it back")
+        if state:
+            state.restore_model(self.model, self.average)
+        stage = self._enter(step)
+        if state:
+            state.restore_optimisers(stage.optimisers, self.model)
+        if self.fabric.is_global_zero:
+            self.run.forget_after(step)
+        return step, stage
 
     def _enter(self, step: int) -> Stage:
         """The stage that goes on after a step."""
