@@ -23,9 +23,9 @@ NAMES = {
         "structure_loss", "supervision_loss", "transmission_loss",
     },
     "smokescope.metrics": {
-        "Alarm", "Bins", "CalibrationError", "FBeta", "IntersectionOverUnion", "MeanSquaredError",
+        "Alarm", "Bins", "CalibrationError", "FBeta", "IntersectionOverUnion", "Interval", "MeanSquaredError",
         "OutOfDistribution", "Reliability", "Report", "RiskCoverage", "SamplingAgreement", "SmokeMetrics",
-        "UncertaintyMaps", "UncertaintyQuality",
+        "UncertaintyMaps", "UncertaintyQuality", "scene_interval",
     },
 }  # fmt: skip
 
