@@ -105,7 +105,8 @@ def test_intervals_are_of_scenes_that_it_finds_itself(segmenter: Segmenter, exam
             evaluator.add(*example)
         return evaluator.finish()
 
-    once, twice = found(examples), found([*examples, *examples])
+    again: list[Example] = [(PictureName("again", name.name), *rest) for name, *rest in examples]  # type: ignore[misc]
+    once, twice = found(examples), found([*examples, *again])
     assert once.interval is not None
     assert twice.interval is not None
     assert once.interval.scenes == twice.interval.scenes == len(examples)  # noise has nothing in common
@@ -113,6 +114,9 @@ def test_intervals_are_of_scenes_that_it_finds_itself(segmenter: Segmenter, exam
     assert low < figure < high
     assert twice.interval.low["mse"] == pytest.approx(low, rel=1e-3)
     assert once.interval.low["uncertainty"]["total_r"] is not None
+    back = found(examples[::-1]).interval
+    assert back is not None
+    assert back.low["mse"] == pytest.approx(low, abs=1e-6)
     assert found(examples[:1]).interval is None
     assert run(segmenter, examples).interval is None
 

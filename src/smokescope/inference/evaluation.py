@@ -82,7 +82,7 @@ class Evaluator:
         self._scenes: dict[Status, SmokeMetrics] = {}
         self._waiting: dict[tuple[int, ...], list[_Waiting]] = {}
         self._rows: list[Row] = []
-        self._single: list[tuple[Views, SmokeMetrics]] | None = [] if intervals else None
+        self._single: dict[PictureName, tuple[Views, SmokeMetrics]] | None = {} if intervals else None
         self._count = 0
 
     def add(
@@ -134,7 +134,7 @@ class Evaluator:
             apart = [self._scenes.setdefault(each.scene, self._metrics())] if each.scene else []
             if self._single is not None:
                 apart.append(self._metrics())
-                self._single.append((describe_view(each.picture), apart[-1]))
+                self._single[each.name] = describe_view(each.picture), apart[-1]
             for metrics in apart:
                 compared = (drawn and _part(drawn, one) for drawn in (sampled, one_pass))
                 metrics.update(own.probability, smoke[one], own, *compared)
@@ -147,8 +147,9 @@ class Evaluator:
         return SmokeMetrics(self.segmenter.threshold).to(self._device)
 
 
-def _interval(single: Sequence[tuple[Views, SmokeMetrics]]) -> Interval | None:
-    views, metrics = zip(*single, strict=True)
+def _interval(single: Mapping[PictureName, tuple[Views, SmokeMetrics]]) -> Interval | None:
+    # by name: what is drawn must not depend on the order in which pictures came
+    views, metrics = zip(*(single[name] for name in sorted(single)), strict=True)
     grouping = Grouping(Views.stack(views), THRESHOLD)
     for number in range(len(views)):
         grouping.link(number)
