@@ -123,6 +123,25 @@ def test_nothing_half_written_is_left(
     assert list(folder.iterdir()) == []
 
 
+def test_what_a_quicker_process_made_stays(
+    exported: Exported, folder: Path, exports: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = cache._export
+    quicker: list[int] = []
+
+    def late(path: Path, format: cache.Exported, into: Path) -> None:
+        monkeypatch.setattr(cache, "_export", export)
+        load_exported(path, format)  # as another process does meanwhile
+        (place,) = folder.iterdir()
+        quicker.append(place.stat().st_ino)
+        export(path, format, into)
+
+    monkeypatch.setattr(cache, "_export", late)
+    load_exported(exported.safetensors, "onnx")
+    (place,) = folder.iterdir()
+    assert quicker == [place.stat().st_ino]
+
+
 def test_the_last_ones_used_are_kept(exported: Exported, folder: Path, exports: list[str]) -> None:
     load_exported(exported.safetensors, "onnx")
     (own,) = folder.iterdir()

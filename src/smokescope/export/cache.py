@@ -56,7 +56,7 @@ def load_exported(model: Path | None, format: Exported) -> Engine:
             return engine
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             _export(path, format, Path(folder))
-            return load_engine(_keep(Path(folder), place) / FILES[format], "cpu")
+            return load_engine(_keep(Path(folder), place, FILES[format]) / FILES[format], "cpu")
 
 
 def cache_folder() -> Path:
@@ -86,14 +86,18 @@ def _export(path: Path, format: Exported, folder: Path) -> None:
     export_model(path, format, folder / FILES[format])
 
 
-def _keep(folder: Path, place: Path) -> Path:
-    """Copy files to their place in the cache, whole or not at all: where they can be read from now."""
+def _keep(folder: Path, place: Path, model: str) -> Path:
+    """Copy files to their place in the cache, whole or not at all: where the model can be read from now."""
     part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
         write_together({part / each.name: each.read_bytes() for each in folder.iterdir()})
-        shutil.rmtree(place, ignore_errors=True)  # if there is one, it could not be loaded
-        with suppress(OSError):  # another process was quicker, with the same
+        try:
             part.rename(place)
+        except OSError:  # there is one: damaged, or of a process that was quicker and may be reading it
+            if not _loads(place / model):
+                shutil.rmtree(place, ignore_errors=True)
+                with suppress(OSError):
+                    part.rename(place)
         _forget_old(place.parent)
         return place
     except SmokescopeError as error:
@@ -105,6 +109,13 @@ def _keep(folder: Path, place: Path) -> Path:
         return folder
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _loads(model: Path) -> bool:
+    with suppress(SmokescopeError):
+        load_engine(model, "cpu")
+        return True
+    return False
 
 
 def _forget_old(folder: Path) -> None:
