@@ -68,14 +68,12 @@ def read_yaml(path: Path) -> dict[str, object]:
 
 
 @contextmanager
-def naming(where: Path | str) -> Iterator[None]:
+def naming(where: Path) -> Iterator[None]:
     """Put the file's name before what is wrong with the values in it."""
     try:
         yield
     except SmokescopeError as error:
-        said = error.sentence
-        named = said if said.startswith(str(where)) else f"{where}: {said}"
-        raise SmokescopeError(named, error.details) from None
+        raise SmokescopeError(f"{where}: {error.sentence}", error.details) from None
 
 
 def parse_yaml(text: str, where: str) -> object:

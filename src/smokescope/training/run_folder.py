@@ -129,8 +129,9 @@ class RunFolder:
 
     def inputs(self) -> Inputs:
         """What the run that is there was given."""
+        values = read_yaml(self.inputs_file)
         with naming(self.inputs_file):
-            return from_plain(Inputs, read_yaml(self.inputs_file))
+            return from_plain(Inputs, values)
 
     def log(self, entry: Mapping[str, object]) -> None:
         """Add a line to the log.
