@@ -38,11 +38,14 @@ def open_input(path: Path) -> BinaryIO:
         raise SmokescopeError(f"{path} cannot be read: {plain_reason(error)}") from error
 
 
-def try_folder(path: Path) -> None:
-    """Make sure that results can be written into a folder. One that is not there is made for the trial only.
+def make_folder(path: Path) -> list[Path]:
+    """Make sure that results can be written into a folder, creating it where needed.
+
+    Returns:
+        What was not there before, it and folders above it, the deepest first.
 
     Raises:
-        SmokescopeError: A file is in the way, or the folder cannot be made or written to.
+        SmokescopeError: A file is in the way, or the folder cannot be made or written to; then none is left.
     """
     made: list[Path] = []
     try:
@@ -52,10 +55,15 @@ def try_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):  # permission bits alone do not tell
             pass
+        return made
     except OSError as error:
-        raise SmokescopeError(f"the folder {path} cannot be written to: {plain_reason(error)}") from error
-    finally:
         _remove_empty(made)
+        raise SmokescopeError(f"the folder {path} cannot be written to: {plain_reason(error)}") from error
+
+
+def try_folder(path: Path) -> None:
+    """As `make_folder`, before there is anything to write: one that was not there is removed again."""
+    _remove_empty(make_folder(path))
 
 
 def try_file(path: Path) -> None:

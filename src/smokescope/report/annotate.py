@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from smokescope.data.files import try_folder, write_together
+from smokescope.data.files import make_folder, write_together
 from smokescope.data.inputs import PictureFile
 from smokescope.data.pictures import encode_jpeg
 from smokescope.data.videos import Frame, open_video, write_video
@@ -39,8 +39,7 @@ def annotate_video(
     final = file.result(out, ".mp4")
     if final.is_dir():
         raise SmokescopeError(f"{final} cannot be written: a folder has that name")
-    try_folder(final.parent)
-    final.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(final.parent)
     waiting = final.with_name(f".{secrets.token_hex(8)}.part")
     try:
         files = _look(file, waiting, segmenter, every, about, show)

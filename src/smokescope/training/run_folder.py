@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smokescope.data.files import plain_reason, try_folder, write_atomically, write_together
+from smokescope.data.files import make_folder, plain_reason, write_atomically, write_together
 from smokescope.errors import SmokescopeError
 from smokescope.settings.verdicts import VerdictSettings
 from smokescope.training.plain import from_plain, naming, read_yaml, to_yaml
@@ -92,8 +92,7 @@ class RunFolder:
         Raises:
             SmokescopeError: Another process does so now, or the folder cannot be written to.
         """
-        try_folder(self.path)
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path)
         if fcntl is None:
             yield
             return
