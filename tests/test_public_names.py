@@ -23,9 +23,9 @@ NAMES = {
         "structure_loss", "supervision_loss", "transmission_loss",
     },
     "smokescope.metrics": {
-        "Alarm", "Bins", "CalibrationError", "FBeta", "IntersectionOverUnion", "Interval", "MeanSquaredError",
-        "OutOfDistribution", "Reliability", "Report", "RiskCoverage", "SamplingAgreement", "SmokeMetrics",
-        "UncertaintyMaps", "UncertaintyQuality", "scene_interval",
+        "Alarm", "Bins", "CalibrationError", "Draws", "FBeta", "IntersectionOverUnion", "Interval",
+        "MeanSquaredError", "OutOfDistribution", "Reliability", "Report", "RiskCoverage", "SamplingAgreement",
+        "SmokeMetrics", "UncertaintyMaps", "UncertaintyQuality", "difference", "draw_scenes",
     },
 }  # fmt: skip
 

@@ -147,6 +147,38 @@ def test_intervals_are_told_written_and_shown(
     assert "interval" not in json.loads((tmp_path / "r.json").read_text())
 
 
+def test_another_model_is_set_beside_it(
+    run: Run, model: Path, pipeline: Pipeline, data: Path, negatives: Path, tmp_path: Path
+) -> None:
+    sharper = Pipeline(pipeline.network, INPUT, temperature=0.5, threshold=0.45).eval()
+    save_model(sharper, tmp_path / "sharp.safetensors")
+    given = ("evaluate", "--data", data, "--negatives", negatives)
+    beside = ("--model", model, "--against", tmp_path / "sharp.safetensors")
+    result = run(*given, *beside, "--intervals", "--samples", "2", "--out", tmp_path / "out")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "95 % of what a difference comes to when the 8 scenes are drawn anew" in result.stdout
+    found = json.loads((tmp_path / "out" / "report.json").read_text())
+    for name in (model, tmp_path / "sharp.safetensors"):
+        run(*given, "--model", name, "--json", tmp_path / f"{name.stem}.json")
+    alone, sharp = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("m", "sharp"))
+    assert found["mse"] == pytest.approx(alone["mse"])
+    assert found["against"]["mse"] == pytest.approx(sharp["mse"])
+    assert found["against"]["alarm"] == sharp["alarm"]
+    difference = found["difference"]
+    assert "interval" not in found
+    assert difference["low"]["mse"] < alone["mse"] - sharp["mse"] < difference["high"]["mse"]
+    assert difference["low"]["uncertainty"]["total_r"] is None  # samples are of the first alone
+    row = next(line for line in result.stdout.splitlines() if line.startswith("mse"))
+    figures = (alone["mse"], sharp["mse"], alone["mse"] - sharp["mse"])
+    assert row.split()[1:4] == [f"{figure:.4f}" for figure in figures]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "m.safetensors against sharp.safetensors" in page
+    assert f"against {summarise(tmp_path / 'sharp.safetensors').metadata['sha256']}" in page
+    result = run(*given, "--against", tmp_path / "none.safetensors")
+    assert result.returncode == 2
+    assert "none.safetensors" in result.stderr
+
+
 def test_what_cannot_be_written_is_told_before_work_starts(run: Run, data: Path, tmp_path: Path) -> None:
     (tmp_path / "r.json").mkdir()
     for targets, words in (

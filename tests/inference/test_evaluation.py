@@ -106,19 +106,21 @@ def test_intervals_are_of_scenes_that_it_finds_itself(segmenter: Segmenter, exam
         return evaluator.finish()
 
     again: list[Example] = [(PictureName("again", name.name), *rest) for name, *rest in examples]  # type: ignore[misc]
-    once, twice = found(examples), found([*examples, *again])
-    assert once.interval is not None
-    assert twice.interval is not None
-    assert once.interval.scenes == twice.interval.scenes == len(examples)  # noise has nothing in common
-    low, figure, high = (each["mse"] or 0 for each in (once.interval.low, once.report, once.interval.high))
+    evaluation = found(examples)
+    once, twice = evaluation.interval(), found([*examples, *again]).interval()
+    assert once is not None
+    assert twice is not None
+    assert once.scenes == twice.scenes == len(examples)  # noise has nothing in common
+    low, figure, high = (each["mse"] or 0 for each in (once.low, evaluation.report, once.high))
     assert low < figure < high
-    assert twice.interval.low["mse"] == pytest.approx(low, rel=1e-3)
-    assert once.interval.low["uncertainty"]["total_r"] is not None
-    back = found(examples[::-1]).interval
+    assert twice.low["mse"] == pytest.approx(low, rel=1e-3)
+    assert once.low["uncertainty"]["total_r"] is not None
+    back = found(examples[::-1]).interval()
     assert back is not None
     assert back.low["mse"] == pytest.approx(low, abs=1e-6)
-    assert found(examples[:1]).interval is None
-    assert run(segmenter, examples).interval is None
+    assert found(examples[:1]).interval() is None
+    alone = run(segmenter, examples)
+    assert alone.interval() is alone.interval(evaluation) is evaluation.interval(alone) is None
 
 
 def test_batches_change_nothing(

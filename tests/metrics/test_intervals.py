@@ -1,12 +1,15 @@
 """Intervals: a draw is what its pictures come to, and scenes count, not pictures."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 from torch import Tensor
 
-from smokescope.metrics import SmokeMetrics, scene_interval
+from smokescope.metrics import Interval, SmokeMetrics, difference, draw_scenes
 from smokescope.metrics.intervals import _Parts
 from smokescope.uncertainty import Decomposition
 
@@ -28,6 +31,11 @@ def fed(*pictures: Picture) -> SmokeMetrics:
     for picture in pictures:
         metrics.update(*picture)
     return metrics
+
+
+def scene_interval(pictures: list[SmokeMetrics], scenes: Sequence[int]) -> Interval | None:
+    drawn = draw_scenes(pictures, scenes)
+    return drawn.interval() if drawn else None
 
 
 def figures_of(report: object) -> list[float | None]:
@@ -80,3 +88,39 @@ def test_what_most_draws_do_not_have_is_left_out() -> None:
     assert found is not None
     assert found.high["alarm"]["false_alarm_rate"] is None
     assert found.high["alarm"]["detection_rate"] == 1
+
+
+def blunt(picture: Picture, by: float) -> Picture:
+    """The same picture, predicted a little worse."""
+    probability, mask, maps, sampled = picture
+    return probability * (1 - by) + by * 0.5, mask, maps, sampled
+
+
+def test_a_difference_is_of_the_same_draws() -> None:
+    pictures = [make_picture(number) for number in range(30)]
+    pairs = [(fed(each), fed(blunt(each, 0.1))) for each in pictures]
+    ours, theirs = (draw_scenes(metrics, range(30)) for metrics in zip(*pairs, strict=True))
+    assert ours is not None
+    assert theirs is not None
+    found = ours.difference(theirs)
+    less = [(one.compute()["mse"] or 0) - (two.compute()["mse"] or 0) for one, two in pairs]
+    wanted = stats.bootstrap((less,), np.mean, method="percentile", n_resamples=20_000, rng=0)
+    low, high = wanted.confidence_interval
+    assert found.low["mse"] == pytest.approx(low, abs=0.1 * (high - low))
+    assert found.high["mse"] == pytest.approx(high, abs=0.1 * (high - low))
+    alone = ours.interval()
+    assert high - low < 0.3 * ((alone.high["mse"] or 0) - (alone.low["mse"] or 0))
+    assert set(figures_of(ours.difference(ours).high)) == {30, 0, None}
+    with pytest.raises(ValueError, match="other pictures"):
+        ours.difference(replace(theirs, scenes=29))
+
+
+def test_reports_are_subtracted_figure_by_figure() -> None:
+    one, two = (fed(make_picture(number), make_picture(9, smoke=False)).compute() for number in (0, 1))
+    two["alarm"]["auroc"] = None
+    found = difference(one, two)
+    assert found["images"] == 1
+    assert found["negatives"] == 1
+    assert found["mse"] == (one["mse"] or 0) - (two["mse"] or 0)
+    assert found["f_beta"]["max"] == (one["f_beta"]["max"] or 0) - (two["f_beta"]["max"] or 0)
+    assert found["alarm"]["auroc"] is None

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from smokescope.inference.evaluation import Evaluation
-from smokescope.metrics import Interval, Report, SmokeMetrics
+from smokescope.metrics import Draws, Report, SmokeMetrics
 from smokescope.metrics.checks import Maps
 from smokescope.report.evaluation_page import MEANINGS, evaluation_page, flatten, show_figure
 
@@ -56,10 +56,28 @@ def test_a_figure_that_some_column_has_is_a_dash_in_the_others() -> None:
 def test_an_interval_stands_beside_the_figures() -> None:
     evaluation = evaluated(3)
     low: Report = {**evaluation.report, "mse": 0.125}
-    page = evaluation_page("some", "", replace(evaluation, interval=Interval(2, low, evaluation.report)))
+    drawn = Draws(2, evaluation.report, [low] * 50 + [evaluation.report] * 50)
+    evaluation = replace(evaluation, draws=drawn)
+    page = evaluation_page("some", "", evaluation)
     mse = show_figure(evaluation.report["mse"])
     assert "<th>all</th><th>from</th><th>to</th><th>unseen</th>" in page
     assert re.search(rf"<td>{mse}</td><td>0.1250</td><td>{mse}</td><td>{mse}</td>", page)
+    assert "<td>3</td><td>–</td><td>–</td><td>3</td>" in page  # how many pictures there are is no estimate
+
+
+def test_another_model_stands_beside_it_and_the_interval_is_of_the_difference() -> None:
+    report = evaluated(3).report
+    better: Report = {**report, "mse": 0.25}
+    best: Report = {**report, "mse": 0.125}
+    mine = replace(evaluated(3), report={**report, "mse": 0.5}, scenes={})
+    mine = replace(mine, draws=Draws(2, mine.report, [mine.report] * 9))
+    other = replace(mine, report=better, draws=Draws(2, better, [better, *[best] * 8]))
+    page = evaluation_page("some", "", mine, other)
+    assert "<th>all</th><th>against</th><th>more</th><th>from</th><th>to</th>" in page
+    row = "<td>0.5000</td><td>0.2500</td><td>0.2500</td><td>0.2750</td><td>0.3750</td>"
+    assert row in page  # 2.5 % of the way lies a fifth between the two lowest of nine
+    page = evaluation_page("some", "", replace(mine, draws=None), replace(other, draws=None))
+    assert "<td>0.5000</td><td>0.2500</td><td>0.2500</td></tr>" in page
 
 
 def test_without_pictures_nothing_is_drawn() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from smokescope.data.layouts import Pair
     from smokescope.data.sets import PictureName, PictureSet
     from smokescope.inference.evaluation import Evaluation
+    from smokescope.metrics import Interval
 
 Kind = Literal["json", "csv", "page"]
 
@@ -42,6 +43,9 @@ def evaluate(
     ] = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Another model, to see what the two differ by.")
     ] = None,
     scenes: Annotated[
         Path | None,
@@ -101,40 +105,51 @@ def evaluate(
     segmenter = load_segmenter(model, device, _sampling(engine, model) if samples else engine)
     if samples and not segmenter.engine.can_sample:
         raise SmokescopeError(f"{model or 'the model'} has no samples to draw here: leave --samples out")
+    peer = load_segmenter(against, device, engine) if against else None
 
     names = _names(sets)
     problems = [problem for each in sets for problem in each.listing.problems]
     pairs, left_out = check_first(Listing(list(names), problems), skip_bad)
-    evaluator = Evaluator(segmenter, samples, intervals=intervals)
+    evaluators = [Evaluator(segmenter, samples, intervals=intervals)]
+    evaluators += [Evaluator(peer, intervals=intervals)] if peer else []
     ahead = read_ahead(pairs)
 
     def work(pair: Pair) -> None:
         picture, mask = next(ahead).result()
         with enough_memory(pair.picture):
-            evaluator.add(names[pair], picture, mask, known.get(names[pair]))
+            for evaluator in evaluators:
+                evaluator.add(names[pair], picture, mask, known.get(names[pair]))
 
     started = time.perf_counter()
     work_on_checked(pairs, work, label="evaluate")
-    evaluation = evaluator.finish()
+    evaluation, *others = [evaluator.finish() for evaluator in evaluators]
+    other = others[0] if others else None
     speed = len(pairs) / (time.perf_counter() - started)
 
     told = _told(evaluation, speed, shown(segmenter), len(left_out))
-    drawn = [_drawn(evaluation)] if intervals else []
+    ends = evaluation.interval(other)
+    drawn = [_drawn(ends, "difference" if other else "figure")] if intervals else []
     typer.echo("\n".join([told, *drawn]))
-    typer.echo(_table(evaluation))  # first: should a disk be full by now, this at least is told
+    typer.echo(_table(evaluation, other))  # first: should a disk be full by now, this at least is told
 
     def written(kind: Kind) -> bytes:
         if kind == "csv":
             return rows_to_csv(evaluation.rows)
         if kind == "json":
             document = {**evaluation.report, "speed": {"images_per_second": speed}, **evaluation.scenes}
-            document |= {"interval": asdict(evaluation.interval)} if evaluation.interval else {}
+            document |= {"against": other.report} if other else {}
+            document |= {"difference" if other else "interval": asdict(ends)} if ends else {}
             return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
-        title = model.name if model else "smokescope's embedded model"
+        title = (model.name if model else "smokescope's embedded model") + (
+            f" against {against.name}" if against else ""
+        )
         words = [told, *drawn, f"data: {', '.join(each.name for each in sets)}"]
         words += [f"compared with {samples} Monte Carlo samples"] if samples else []
-        words += [f"weights {weights_checksum(segmenter.engine, model)}", f"smokescope {__version__}"]
-        return evaluation_page(title, "; ".join(words), evaluation).encode("utf-8", "backslashreplace")
+        words += [f"weights {weights_checksum(segmenter.engine, model)}"]
+        words += [f"against {weights_checksum(peer.engine, against)}"] if peer else []
+        words += [f"smokescope {__version__}"]
+        page = evaluation_page(title, "; ".join(words), evaluation, other)
+        return page.encode("utf-8", "backslashreplace")
 
     made = {kind: written(kind) for kind in set(targets.values())}
     write_together({path: made[kind] for path, kind in targets.items()})
@@ -220,19 +235,17 @@ def _told(evaluation: Evaluation, speed: float, engine: str, left_out: int) -> s
     )
 
 
-def _drawn(evaluation: Evaluation) -> str:
-    if evaluation.interval is None:
+def _drawn(ends: Interval | None, what: str) -> str:
+    if ends is None:
         return "all pictures are of one scene, which says nothing of others: there are no intervals"
-    return (
-        f"from, to: between them are 95 % of what a figure comes to when the {evaluation.interval.scenes} "
-        "scenes are drawn anew"
-    )
+    drawn = f"comes to when the {ends.scenes} scenes are drawn anew"
+    return f"from, to: between them are 95 % of what a {what} {drawn}"
 
 
-def _table(evaluation: Evaluation) -> str:
+def _table(evaluation: Evaluation, other: Evaluation | None) -> str:
     from smokescope.report.evaluation_page import columns, defined_rows
 
-    by_column = columns(evaluation)
+    by_column = columns(evaluation, other)
     lines = [f"{'':32}" + "".join(f"{heading:>10}" for heading in by_column)] if len(by_column) > 1 else []
     for name, figures in defined_rows(by_column, TOLD):
         lines.append(f"{name:32}" + "".join(f"{figure:>10}" for figure in figures))

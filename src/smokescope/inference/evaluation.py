@@ -24,7 +24,7 @@ from smokescope.data.views import Views, describe_view
 from smokescope.inference.rows import Row, measure_row
 from smokescope.inference.segmenter import BATCH, BATCH_PIXELS, Segmenter
 from smokescope.inference.tiles import wants_tiles
-from smokescope.metrics import Interval, Reliability, Report, RiskCoverage, SmokeMetrics, scene_interval
+from smokescope.metrics import Draws, Interval, Reliability, Report, RiskCoverage, SmokeMetrics, draw_scenes
 from smokescope.uncertainty import Decomposition
 
 AHEAD = 32  # pictures decoded before they are asked for
@@ -39,8 +39,8 @@ class Evaluation:
         report: Over all pictures.
         scenes: Over those of scenes that were "seen" in training, and of those that were "unseen"; may be
             empty.
-        interval: How far other scenes might move the report's figures; None where that was not asked for, or
-            all pictures are of one scene.
+        draws: What the figures come to when scenes are drawn anew; None where that was not asked for, or all
+            pictures are of one scene.
         rows: One for each picture, by set and name.
         reliability: Of all pixels, for a diagram.
         risk_coverage: Of all pixels, for a curve.
@@ -48,10 +48,22 @@ class Evaluation:
 
     report: Report
     scenes: Mapping[str, Report]
-    interval: Interval | None
+    draws: Draws | None
     rows: Sequence[Row]
     reliability: Reliability
     risk_coverage: RiskCoverage
+
+    def interval(self, against: "Evaluation | None" = None) -> Interval | None:
+        """How far other scenes might move the figures, or their difference to another model's.
+
+        Args:
+            against: Of the other model, on the same pictures.
+        """
+        if self.draws is None:
+            return None
+        if against is None:
+            return self.draws.interval()
+        return self.draws.difference(against.draws) if against.draws else None
 
 
 class _Waiting(NamedTuple):
@@ -108,7 +120,7 @@ class Evaluator:
         return Evaluation(
             self._all.compute(),
             {str(scene): metrics.compute() for scene, metrics in sorted(self._scenes.items())},
-            _interval(self._single) if self._single else None,
+            _draw(self._single) if self._single else None,
             sorted(self._rows, key=lambda row: (row.set, row.name)),
             self._all.calibration.reliability(),
             self._all.uncertainty.risk_coverage(),
@@ -147,7 +159,7 @@ class Evaluator:
         return SmokeMetrics(self.segmenter.threshold).to(self._device)
 
 
-def _interval(single: Mapping[PictureName, tuple[Views, SmokeMetrics]]) -> Interval | None:
+def _draw(single: Mapping[PictureName, tuple[Views, SmokeMetrics]]) -> Draws | None:
     # by name: what is drawn must not depend on the order in which pictures came
     views, metrics = zip(*(single[name] for name in sorted(single)), strict=True)
     grouping = Grouping(Views.stack(views), THRESHOLD)
@@ -156,7 +168,7 @@ def _interval(single: Mapping[PictureName, tuple[Views, SmokeMetrics]]) -> Inter
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # on tensors this small, two wait for each other: up to 60 s, not 2
     try:
-        return scene_interval(metrics, grouping.scenes.tolist())
+        return draw_scenes(metrics, grouping.scenes.tolist())
     finally:
         torch.set_num_threads(threads)
 

@@ -6,7 +6,7 @@
 - `UncertaintyQuality`, `OutOfDistribution`, `SamplingAgreement`: what the uncertainty maps are worth
 - `Alarm`: what a camera's operator would see
 
-`scene_interval` says how far other scenes might move them.
+`draw_scenes` says how far other scenes might move them, or what two models differ by.
 """
 
 from smokescope.metrics.agreement import SamplingAgreement
@@ -14,7 +14,7 @@ from smokescope.metrics.alarm import Alarm
 from smokescope.metrics.calibration import Bins, CalibrationError, Reliability
 from smokescope.metrics.checks import UncertaintyMaps
 from smokescope.metrics.f_beta import FBeta
-from smokescope.metrics.intervals import Interval, scene_interval
+from smokescope.metrics.intervals import Draws, Interval, difference, draw_scenes
 from smokescope.metrics.iou import IntersectionOverUnion
 from smokescope.metrics.out_of_distribution import OutOfDistribution
 from smokescope.metrics.squared_error import MeanSquaredError
@@ -25,6 +25,7 @@ __all__ = [
     "Alarm",
     "Bins",
     "CalibrationError",
+    "Draws",
     "FBeta",
     "IntersectionOverUnion",
     "Interval",
@@ -37,5 +38,6 @@ __all__ = [
     "SmokeMetrics",
     "UncertaintyMaps",
     "UncertaintyQuality",
-    "scene_interval",
+    "difference",
+    "draw_scenes",
 ]

@@ -6,6 +6,9 @@ figure is computed of each draw as of the pictures themselves, and the interval 
 comes out (a cluster bootstrap; Field and Welsh, "Bootstrapping clustered data", JRSS B 2007). Of few scenes
 it is too narrow rather than too wide.
 
+Two models on the same pictures share what is easy and what is hard there: of the same draws, their difference
+varies less than either, and its interval tells better which of them to take.
+
 What a draw comes to needs no picture again: the states of a metric merge as those of many processes do.
 """
 
@@ -39,8 +42,47 @@ class Interval:
     high: Report
 
 
-def scene_interval(pictures: Sequence[SmokeMetrics], scenes: Sequence[int]) -> Interval | None:
-    """The intervals of all figures.
+@dataclass(frozen=True)
+class Draws:
+    """What a model comes to when scenes are drawn anew.
+
+    Attributes:
+        scenes: That were drawn from.
+        report: Of the pictures themselves.
+        drawn: Of each draw.
+    """
+
+    scenes: int
+    report: Report
+    drawn: Sequence[Report]
+
+    def interval(self) -> Interval:
+        """Between which values the figures lie."""
+        return self._around(self.drawn)
+
+    def difference(self, other: "Draws") -> Interval:
+        """Between which values the figures less another model's lie.
+
+        Raises:
+            ValueError: The other saw other pictures.
+        """
+        if (self.scenes, *self._counts().values()) != (other.scenes, *other._counts().values()):
+            raise ValueError("draws of other pictures cannot be compared")
+        return self._around(list(map(difference, self.drawn, other.drawn)))
+
+    def _around(self, drawn: Sequence[Report]) -> Interval:
+        def end(share: float) -> Report:
+            return cast("Report", {**cast("Report", _quantiles(drawn, share)), **self._counts()})
+
+        return Interval(self.scenes, end((1 - SHARE) / 2), end((1 + SHARE) / 2))
+
+    def _counts(self) -> dict[str, int]:
+        """What is known, not estimated."""
+        return {"images": self.report["images"], "negatives": self.report["negatives"]}
+
+
+def draw_scenes(pictures: Sequence[SmokeMetrics], scenes: Sequence[int]) -> Draws | None:
+    """Compute all figures of many draws, which are the same whatever the model.
 
     Args:
         pictures: The metrics of each picture by itself, of one shipped threshold.
@@ -58,14 +100,22 @@ def scene_interval(pictures: Sequence[SmokeMetrics], scenes: Sequence[int]) -> I
     by_scene = _Parts([by_picture.put(each, _like(pictures[0])) for each in members.values()])
     chance = uniform(make_keys(0, torch.arange(DRAWS)), len(members)).double()
     whole = _like(pictures[0])
-    images, negatives = by_scene.put(range(len(members)), whole).alarm.pictures()
-    reports = [by_scene.put(drawn, whole).compute() for drawn in (chance * len(members)).long().tolist()]
+    report = by_scene.put(range(len(members)), whole).compute()
+    drawn = [by_scene.put(each, whole).compute() for each in (chance * len(members)).long().tolist()]
+    return Draws(len(members), report, drawn)
 
-    def end(share: float) -> Report:
-        figures = cast("Report", _quantiles(reports, share))
-        return {**figures, "images": images, "negatives": negatives}  # known, not estimated
 
-    return Interval(len(members), end((1 - SHARE) / 2), end((1 + SHARE) / 2))
+def difference(report: Report, other: Report) -> Report:
+    """Each figure less another report's, None where either has none; counts, of the same pictures, stay."""
+
+    def less(one: object, two: object) -> object:
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            return {name: less(one[name], two[name]) for name in one}
+        if isinstance(one, float) and isinstance(two, float):
+            return one - two
+        return one if isinstance(one, int) else None
+
+    return cast("Report", less(report, other))
 
 
 class _Parts:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from smokescope.inference.evaluation import Evaluation
-from smokescope.metrics import Bins, Report, RiskCoverage
+from smokescope.metrics import Bins, Report, RiskCoverage, difference
 from smokescope.report.axes import Axis, Scale, covering
 from smokescope.report.calibration_chart import reliability_chart
 from smokescope.report.charts import Series, histogram, line_chart
@@ -68,23 +68,29 @@ def show_figure(value: float | int | None) -> str:
     return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.4f}"  # aurc is often 1e-5
 
 
-def columns(evaluation: Evaluation) -> dict[str, Figures]:
-    """The figures of all pictures, their interval, and those of seen and unseen scenes, by a heading."""
-    interval = evaluation.interval
-    ends = {"from": interval.low, "to": interval.high} if interval else {}
-    reports = {"all": evaluation.report, **ends, **evaluation.scenes}
-    return {heading: flatten(report) for heading, report in reports.items()}
+def columns(evaluation: Evaluation, against: Evaluation | None = None) -> dict[str, Figures]:
+    """The figures by a heading: all, another model's, the interval of either or both, and scenes apart."""
+    reports: dict[str, Report] = {}
+    if against is not None:
+        reports |= {"against": against.report, "more": difference(evaluation.report, against.report)}
+    if (ends := evaluation.interval(against)) is not None:
+        reports |= {"from": ends.low, "to": ends.high}
+    counts: Figures = {"images": None, "negatives": None}  # the same in all of these
+    beside = {heading: flatten(report) | counts for heading, report in reports.items()}
+    own = {heading: flatten(report) for heading, report in evaluation.scenes.items()}
+    return {"all": flatten(evaluation.report), **beside, **own}
 
 
-def evaluation_page(title: str, words: str, evaluation: Evaluation) -> str:
+def evaluation_page(title: str, words: str, evaluation: Evaluation, against: Evaluation | None = None) -> str:
     """Write the page: one file that asks for nothing from outside.
 
     Args:
         title: The model's name.
         words: What it was measured on, and where.
         evaluation: What came out.
+        against: What came out of another model on the same pictures.
     """
-    by_column = columns(evaluation)
+    by_column = columns(evaluation, against)
     rows = [
         (f"{name} <small>{escape(MEANINGS[name])}</small>", *shown)
         for name, shown in defined_rows(by_column, MEANINGS)

@@ -33,7 +33,8 @@ figure { margin: 0; } img { width: 100%; height: auto; border-radius: .25rem; di
 figcaption { color: var(--faint); font-size: .75rem; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
-th:first-child, td:first-child { padding-left: 0; text-align: left; } td small { color: var(--faint); }
+th:first-child, td:first-child { padding-left: 0; text-align: left; }
+td small { color: var(--faint); white-space: normal; }
 """
 
 
