@@ -38,6 +38,7 @@ _UPRIGHT = {  # EXIF orientation -> what undoes it
 }
 
 _UNCLEAR = {"F": "floating-point values, and nothing says which of them is white", "LAB": "Lab colours"}
+_UNNAMED = "the picture"  # what complaints call one that did not come from a file
 
 
 def read_picture(path: Path) -> NDArray[np.uint8]:
@@ -56,18 +57,18 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
         return _as_rgb(image, path)
 
 
-def picture_from_bytes(data: bytes, name: str = "the picture") -> NDArray[np.uint8]:
-    """As `read_picture`, of a file's bytes; `name` is what a complaint calls them."""
-    with _decoded(io.BytesIO(data), name) as image:
-        return _as_rgb(image, name)
+def picture_from_bytes(data: bytes) -> NDArray[np.uint8]:
+    """As `read_picture`, of a file's bytes."""
+    with _decoded(io.BytesIO(data), _UNNAMED) as image:
+        return _as_rgb(image, _UNNAMED)
 
 
-def picture_from_image(image: Image.Image, name: str = "the picture") -> NDArray[np.uint8]:
+def picture_from_image(image: Image.Image) -> NDArray[np.uint8]:
     """As `read_picture`, of a picture that Pillow has opened: upright too, if it says how it was held."""
     if not image.width * image.height:
-        raise SmokescopeError(f"{name} is empty: it has no pixels")
-    with _explained(name):
-        return _as_rgb(_loaded_upright(image), name)
+        raise SmokescopeError(f"{_UNNAMED} is empty: it has no pixels")
+    with _explained(_UNNAMED):
+        return _as_rgb(_loaded_upright(image), _UNNAMED)
 
 
 @contextmanager

@@ -8,22 +8,24 @@ Zhang et al., "Image Super-Resolution Using Very Deep Residual Channel Attention
 
 from torch import Tensor, nn
 
+REDUCTION = 16  # by how much the gate's hidden layer is narrower
+
 
 class ChannelAttention(nn.Module):
     """Weigh each channel by a gate computed from all channels' averages.
 
     Args:
         channels: of the input.
-        reduction: by how much the gate's hidden layer is narrower.
     """
 
-    def __init__(self, channels: int, reduction: int = 16) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
+        hidden = max(1, channels // REDUCTION)
         self.gate = nn.Sequential(
             nn.AdaptiveAvgPool2d(1),
-            nn.Conv2d(channels, max(1, channels // reduction), 1),
+            nn.Conv2d(channels, hidden, 1),
             nn.ReLU(inplace=True),
-            nn.Conv2d(max(1, channels // reduction), channels, 1),
+            nn.Conv2d(hidden, channels, 1),
             nn.Sigmoid(),
         )
 
@@ -38,16 +40,15 @@ class RCAB(nn.Module):
 
     Args:
         channels: of input and output.
-        reduction: of the channel attention.
     """
 
-    def __init__(self, channels: int, reduction: int = 16) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
         self.body = nn.Sequential(
             nn.Conv2d(channels, channels, 3, padding=1),
             nn.ReLU(inplace=True),
             nn.Conv2d(channels, channels, 3, padding=1),
-            ChannelAttention(channels, reduction),
+            ChannelAttention(channels),
         )
 
     def forward(self, x: Tensor) -> Tensor:

@@ -6,10 +6,10 @@ Yang et al., "DenseASPP for Semantic Segmentation in Street Scenes", CVPR 2018.
     torch.Size([2, 288, 120, 120])
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
+
+DILATIONS = (3, 6, 12, 18, 24)
 
 
 class DenseASPP(nn.Module):
@@ -19,18 +19,11 @@ class DenseASPP(nn.Module):
         inputs: channels of the input.
         bottleneck: channels to which a 1x1 convolution narrows before each dilated one.
         growth: channels that each dilated convolution adds.
-        dilations: of the 3x3 convolutions; the published five.
     """
 
-    def __init__(
-        self,
-        inputs: int,
-        bottleneck: int = 64,
-        growth: int = 32,
-        dilations: Sequence[int] = (3, 6, 12, 18, 24),
-    ) -> None:
+    def __init__(self, inputs: int, bottleneck: int = 64, growth: int = 32) -> None:
         super().__init__()
-        self.outputs = inputs + growth * len(dilations)
+        self.outputs = inputs + growth * len(DILATIONS)
         self.layers = nn.ModuleList(
             nn.Sequential(
                 nn.Conv2d(inputs + i * growth, bottleneck, 1, bias=False),
@@ -40,7 +33,7 @@ class DenseASPP(nn.Module):
                 nn.BatchNorm2d(growth),
                 nn.ReLU(inplace=True),
             )
-            for i, dilation in enumerate(dilations)
+            for i, dilation in enumerate(DILATIONS)
         )
 
     def forward(self, x: Tensor) -> Tensor:

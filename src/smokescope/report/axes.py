@@ -12,6 +12,7 @@ from html import escape
 WIDTH, HEIGHT = 360, 238
 LEFT, RIGHT, TOP, BOTTOM = 56, 340, 38, 196  # of the area that is drawn on; six digits fit beside each end
 LETTER = 6.4  # how wide one of the axes' is at most, by the digits of a wide font
+TICKS = 5  # of an axis, about
 NOTE = TOP - 5  # the line for a word about the marks: below the title, above whatever is drawn
 
 
@@ -42,16 +43,16 @@ class Scale:
         straight = low + share * (high - low)
         return 10.0**straight if self.log else straight
 
-    def ticks(self, count: int = 5) -> list[float]:
-        """About `count` round values on the scale: of 1, 2 or 5 times a power of ten."""
+    def ticks(self) -> list[float]:
+        """About `TICKS` round values on the scale: of 1, 2 or 5 times a power of ten."""
         if not self.log:
-            step = _round_step((self.high - self.low) / count, self.whole)
+            step = _round_step((self.high - self.low) / TICKS, self.whole)
             first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
             return [_clean(i * step) for i in range(first, last + 1)]
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         # up to two decades; over more, the powers of ten are ticks enough
         mantissas = (1, 2, 5) if self.high <= 100.0001 * self.low else (1,)
-        every = max(1, len(decades) // count)
+        every = max(1, len(decades) // TICKS)
         ticks = [_clean(m * 10.0**d) for d in decades[::every] for m in mantissas]
         return [t for t in ticks if -1e-9 <= self.share(t) <= 1 + 1e-9]
 
@@ -76,7 +77,7 @@ def covering(values: Sequence[float], *, log: bool = False, zero: bool = False, 
     if low == high:
         low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
         low = 0.0 if zero else low
-    step = _round_step((high - low) / 5, whole)
+    step = _round_step((high - low) / TICKS, whole)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return Scale(_clean(first * step), _clean(last * step), whole=whole)
 

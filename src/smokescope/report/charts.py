@@ -149,9 +149,7 @@ def _names(series: Sequence[Series]) -> list[str]:
     return drawn
 
 
-def heat_map(
-    title: str, cells: NDArray[np.floating], unit: str, description: str, quantity: ColourMap = PROBABILITY
-) -> str:
+def heat_map(title: str, cells: NDArray[np.floating], unit: str, description: str) -> str:
     """A map of the picture's area, from 0 to its largest value, with a bar that says which colour is what.
 
     Args:
@@ -159,7 +157,6 @@ def heat_map(
         cells: H x W values of at least 0, as they lie in the picture.
         unit: What the values are.
         description: Read aloud to who cannot see it.
-        quantity: Whose colour map to use.
     """
     top = float(cells.max()) or 1.0
     thirds, names = [0, 1 / 3, 2 / 3, 1], ["0", "⅓", "⅔", "1"]
@@ -171,8 +168,8 @@ def heat_map(
     )
     ramp = np.linspace(1.0, 0.0, 64)[:, None]
     drawn = [
-        _image(quantity.apply(cells / top), LEFT, frame.right - LEFT),
-        _image(quantity.apply(ramp), bar, 10),
+        _image(PROBABILITY.apply(cells / top), LEFT, frame.right - LEFT),
+        _image(PROBABILITY.apply(ramp), bar, 10),
         text(bar + 14, TOP + 8, f"{top:.2g}"),
         text(bar + 14, BOTTOM, "0"),
         text(RIGHT, TOP - 6, unit, anchor="end"),
