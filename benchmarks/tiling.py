@@ -26,7 +26,8 @@ from smokescope import load
 from smokescope.chance import make_keys
 from smokescope.data.layouts import list_negatives, list_pairs, read_pair
 from smokescope.inference import Segmenter
-from smokescope.inference.tiling import WHOLE, predict_tiled
+from smokescope.inference.tiles import WHOLE
+from smokescope.inference.tiling import predict_tiled
 from smokescope.metrics.alarm import peak_near_smoke, picture_score
 from smokescope.metrics.base import DECISION, overlap
 from smokescope.metrics.iou import iou

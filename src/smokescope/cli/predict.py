@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class TilesChoice(StrEnum):
-    """As `smokescope.inference.tiling.Tiles`, which would load torch."""
+    """As `smokescope.inference.tiles.Tiles`."""
 
     auto = "auto"
     never = "never"

@@ -10,31 +10,16 @@ at a tile's edge, so there are no seams. These views are taken as an ensemble, a
 The last term is at or above 0 by Jensen's inequality, and 0 where all views agree.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from smokescope.inference.tiles import BATCH as BATCH
-from smokescope.inference.tiles import WHOLE as WHOLE
-from smokescope.inference.tiles import Tiles as Tiles
-from smokescope.inference.tiles import place, tile_size
-from smokescope.inference.tiles import wants_tiles as wants_tiles
+from smokescope.inference.tiles import BATCH, WHOLE, place, tile_size
 from smokescope.settings.input import InputSettings
 from smokescope.uncertainty import LN2, Decomposition
 
 Predict = Callable[[Tensor], Decomposition]
-
-
-class Axis(NamedTuple):
-    """Tiles along one side of a picture."""
-
-    starts: Sequence[int]
-    length: int
-    """Of each tile."""
-    weights: Tensor
-    """[tiles, length], float32; at each pixel the tiles' weights sum to 1."""
 
 
 def predict_tiled(
@@ -54,28 +39,22 @@ def predict_tiled(
         Maps [1, 1, H, W]; those of the plain pass if one tile covers all.
     """
     height, width = picture.shape[-2:]
-    rows, columns = map(split, (height, width), tile_size(settings))
+    rows, columns = map(place, (height, width), tile_size(settings))
     context = predict(picture[None])
     places = [(row, column) for row in range(len(rows.starts)) for column in range(len(columns.starts))]
     if len(places) == 1:
         return context
     sums = whole * _as_view(context)[0]
-    windows = (1 - whole) * rows.weights.to(sums).unsqueeze(2), columns.weights.to(sums).unsqueeze(1)
+    down, across = (torch.from_numpy(side.weights).to(sums) for side in (rows, columns))
     for first in range(0, len(places), BATCH):
         batch = places[first : first + BATCH]
         corners = [(rows.starts[row], columns.starts[column]) for row, column in batch]
         cuts = [picture[:, y : y + rows.length, x : x + columns.length] for y, x in corners]
         views = _as_view(predict(torch.stack(cuts)))
         for view, (row, column), (y, x) in zip(views, batch, corners, strict=True):
-            window = windows[0][row] * windows[1][column]
+            window = (1 - whole) * torch.outer(down[row], across[column])
             sums[:, y : y + rows.length, x : x + columns.length] += window * view
     return _decomposed(sums)
-
-
-def split(side: int, tile: int) -> Axis:
-    """As `tiles.place`, for tensors."""
-    starts, length, weights = place(side, tile)
-    return Axis(starts, length, torch.from_numpy(weights))
 
 
 def _as_view(maps: Decomposition) -> Tensor:
