@@ -13,7 +13,8 @@ import torch
 
 from smokescope.errors import SmokescopeError
 from smokescope.metrics.suite import Report, SmokeMetrics
-from smokescope.report.run_page import write_run_page, write_samples
+from smokescope.report.run_page import write_run_page
+from smokescope.report.run_samples import write_samples
 from smokescope.training.observers import Sample
 from smokescope.training.run_folder import Inputs, RunFolder
 from smokescope.training.settings import Source, TrainingSettings, read_settings

@@ -174,7 +174,7 @@ class _Samples:
         return
 
     def validated(self, step: int, report: "Report", samples: "Sequence[Sample]") -> None:
-        from smokescope.report.run_page import write_samples
+        from smokescope.report.run_samples import write_samples
 
         write_samples(self._run, step, samples)
 

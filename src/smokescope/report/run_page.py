@@ -19,12 +19,10 @@ from smokescope.report.run_figures import (
     idle_chance,
     reliability_charts,
 )
-from smokescope.report.run_samples import last_samples, write_samples
+from smokescope.report.run_samples import last_samples
 from smokescope.training.plain import to_yaml
 from smokescope.training.run_folder import RunFolder
 from smokescope.training.settings import TrainingSettings
-
-__all__ = ["write_run_page", "write_samples"]
 
 _HONEST = (
     "On the dashed line a model is honest: of all pixels that it gives 80 %, 80 in 100 come true. Below it, "
