@@ -122,6 +122,14 @@ def test_what_is_missing_is_said_to_be(run: RunFolder) -> None:
     assert 'role="alert"' not in page
 
 
+def test_small_figures_are_not_shown_as_nothing(run: RunFolder) -> None:
+    finish(run, validation={"mse": 0.0, "images": 1234, "uncertainty": {"aurc": 2.34e-5}})
+    shown = dict(re.findall(r"<td>(\S+) <small>.*?</td><td>(.*?)</td>", read(run)))
+    assert shown["uncertainty/aurc"] == "2.3e-05"
+    assert shown["mse"] == "0.0000"
+    assert shown["images"] == "1,234"
+
+
 def test_a_run_without_validation_is_still_finished(run: RunFolder) -> None:
     log_steps(run)
     finish(run, temperature=1.5)

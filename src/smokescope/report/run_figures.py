@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from smokescope.report.calibration_chart import reliability_chart
-from smokescope.report.evaluation_page import MEANINGS
+from smokescope.report.evaluation_page import MEANINGS, show_figure
 from smokescope.report.page import table
 
 LEAST_KL = 0.01  # nats; a posterior nearer to the prior than this holds nothing about a picture
@@ -106,4 +106,4 @@ def _shown(figures: Mapping[str, object], path: str) -> str:
     value = figure(figures, path)
     if value is None:
         return MISSING
-    return f"{value:,.0f}" if path in ("validation/images", "validation/negatives") else f"{value:.4f}"
+    return show_figure(int(value) if path in ("validation/images", "validation/negatives") else value)
