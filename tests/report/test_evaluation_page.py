@@ -8,7 +8,8 @@ import torch
 from smokescope.inference.evaluation import Evaluation
 from smokescope.metrics import Draws, Report, SmokeMetrics
 from smokescope.metrics.checks import Maps
-from smokescope.report.evaluation_page import MEANINGS, evaluation_page, flatten, show_figure
+from smokescope.metrics.suite import flatten
+from smokescope.report.evaluation_page import MEANINGS, evaluation_page, show_figure
 
 
 def evaluated(pictures: int) -> Evaluation:

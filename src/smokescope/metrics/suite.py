@@ -7,6 +7,7 @@
 2
 """
 
+from collections.abc import Mapping
 from typing import TypedDict
 
 from torch import Tensor, nn
@@ -40,6 +41,24 @@ class Report(TypedDict):
     ece: CalibrationFigures
     uncertainty: UncertaintyReport
     alarm: AlarmFigures
+
+
+Figures = dict[str, float | int | None]
+
+
+def flatten(report: Report) -> Figures:
+    """All figures of a report side by side, named as `f_beta/mean`."""
+
+    def walk(values: Mapping[str, object], prefix: str) -> Figures:
+        found: Figures = {}
+        for name, value in values.items():
+            if isinstance(value, Mapping):
+                found |= walk(value, f"{prefix}{name}/")
+            elif value is None or isinstance(value, int | float):
+                found[prefix + name] = value
+        return found
+
+    return walk(report, "")
 
 
 class SmokeMetrics(nn.Module):

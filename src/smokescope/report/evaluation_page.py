@@ -5,13 +5,12 @@ from html import escape
 
 from smokescope.inference.evaluation import Evaluation
 from smokescope.metrics import Bins, Report, RiskCoverage, difference
+from smokescope.metrics.suite import Figures, flatten
 from smokescope.report.axes import Axis, Scale, covering
 from smokescope.report.calibration_chart import reliability_chart
 from smokescope.report.charts import Series, histogram, line_chart
 from smokescope.report.colours import TOTAL
 from smokescope.report.page import charts, page, table
-
-Figures = dict[str, float | int | None]
 
 # what each figure is, for who did not define them; the rest of it is in docs/evaluate.md
 MEANINGS = {
@@ -42,21 +41,6 @@ MEANINGS = {
     "alarm/shipped/detection_rate": "smoke pictures flagged at the model's own threshold",
     "alarm/shipped/false_alarm_rate": "other pictures flagged at it",
 }
-
-
-def flatten(report: Report) -> Figures:
-    """All figures of a report side by side, named as `f_beta/mean`."""
-
-    def walk(values: Mapping[str, object], prefix: str) -> Figures:
-        found: Figures = {}
-        for name, value in values.items():
-            if isinstance(value, Mapping):
-                found |= walk(value, f"{prefix}{name}/")
-            elif value is None or isinstance(value, int | float):
-                found[prefix + name] = value
-        return found
-
-    return walk(report, "")
 
 
 def show_figure(value: float | int | None) -> str:

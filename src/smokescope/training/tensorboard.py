@@ -1,6 +1,6 @@
 """TensorBoard's view of a run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from smokescope.data.files import plain_reason
 from smokescope.errors import SmokescopeError
-from smokescope.metrics.suite import Report
+from smokescope.metrics.suite import Report, flatten
 from smokescope.training.observers import Progress, Sample
 
 
@@ -31,8 +31,9 @@ class TensorBoard:
         self._add(progress.step, values)
 
     def validated(self, step: int, report: Report, samples: Sequence[Sample]) -> None:
-        """Show every figure, as `validation/f_beta/mean`."""
-        self._add(step, flatten(report))
+        """Show every figure, as `validation/f_beta/mean`; undefined ones are left out."""
+        known = {f"validation/{name}": value for name, value in flatten(report).items() if value is not None}
+        self._add(step, known)
 
     def close(self) -> None:
         """Write what is left; what cannot be written was complained about, or is lost with this view only."""
@@ -40,7 +41,7 @@ class TensorBoard:
             with suppress(OSError):
                 self._writer.close()
 
-    def _add(self, step: int, values: dict[str, float]) -> None:
+    def _add(self, step: int, values: Mapping[str, float]) -> None:
         try:
             if self._writer is None:
                 purged = None if self._after is None else self._after + 1
@@ -49,11 +50,3 @@ class TensorBoard:
                 self._writer.add_scalar(name, value, step)
         except OSError as error:  # of the thread that writes
             raise SmokescopeError(f"{self._folder} cannot be written: {plain_reason(error)}") from error
-
-
-def flatten(report: object, prefix: str = "validation") -> dict[str, float]:
-    """Nested figures by their path; undefined ones are left out."""
-    if isinstance(report, dict):
-        parts = [flatten(value, f"{prefix}/{name}") for name, value in report.items()]
-        return {name: value for part in parts for name, value in part.items()}
-    return {prefix: float(report)} if isinstance(report, int | float) else {}
