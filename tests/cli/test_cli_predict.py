@@ -168,6 +168,16 @@ def test_a_video_cut_short_leaves_nothing(run: Run, model: Path, video: Path, tm
     assert written(tmp_path / "out") == set()
 
 
+def test_a_video_whose_results_cannot_be_written_leaves_nothing(
+    run: Run, model: Path, video: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out" / "clip.json").mkdir(parents=True)
+    done = run("predict", video, "--out", tmp_path / "out", "--model", model)
+    assert done.returncode == 2
+    assert "clip.json cannot be written: a folder or device has that name" in done.stderr
+    assert written(tmp_path / "out") == set()
+
+
 def test_a_video_without_pyav_is_explained(
     run: Run, model: Path, video: Path, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

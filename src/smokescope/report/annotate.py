@@ -41,13 +41,15 @@ def annotate_video(
         raise SmokescopeError(f"{final} cannot be written: a folder has that name")
     make_folder(final.parent)
     waiting = final.with_name(f".{secrets.token_hex(8)}.part")
+    ours = (waiting,) if final.exists() else (waiting, final)  # what took an older video's place stays
     try:
         files = _look(file, waiting, segmenter, every, about, show)
         waiting.replace(final)
         write_together({file.result(out, ending): data for ending, data in files.items()})
     except BaseException:  # Ctrl-C leaves nothing behind either
-        with suppress(OSError):
-            waiting.unlink(missing_ok=True)
+        for leftover in ours:
+            with suppress(OSError):
+                leftover.unlink()
         raise
 
 
