@@ -86,6 +86,19 @@ def test_bad_files_are_told_and_can_be_skipped(run: Run, backgrounds: Path, tmp_
     assert "1 left out" in skipped.stdout
 
 
+def test_what_was_asked_for_is_refused_before_files_are_read(
+    run: Run, backgrounds: Path, tmp_path: Path
+) -> None:
+    (backgrounds / "camera" / "bad.jpg").write_text("not a picture")
+    for out, device, complaint in (
+        (backgrounds / "more", "cpu", "among the backgrounds"),
+        (tmp_path / "out", "steam", "there is no device"),
+    ):
+        refused = run("data", "render", backgrounds, "--out", out, "--device", device)
+        assert refused.returncode == 2
+        assert complaint in refused.stderr
+
+
 def test_never_mixes_with_what_is_there(run: Run, backgrounds: Path, tmp_path: Path) -> None:
     """Lookalikes over an earlier run's masks would be fog that is called smoke."""
     assert run("data", "render", backgrounds, "--out", tmp_path / "out", "--count", "2").returncode == 0

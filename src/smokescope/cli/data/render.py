@@ -50,13 +50,14 @@ def render(
     from smokescope.physics.rendering.smoke import render_smoke
 
     find = list_negatives if lookalikes else list_pictures  # over smoke, a lookalike would be no negative
-    pairs, problems = check_first(find(backgrounds), skip_bad)
+    listing = find(backgrounds)
     if out.resolve().is_relative_to(backgrounds.resolve()):
         raise SmokescopeError(f"{out} lies in {backgrounds}, among the backgrounds: name another folder")
     if any(any((out / part).glob("*")) for part in PARTS):
         raise SmokescopeError(f"{out} holds a data set already, and the two would mix: name an empty folder")
     where = choose_device(device)
     try_folder(out)
+    pairs, problems = check_first(listing, skip_bad)
     order = np.random.default_rng(seed).permutation(len(pairs))
 
     def as_picture(batch: torch.Tensor) -> NDArray[np.uint8]:
