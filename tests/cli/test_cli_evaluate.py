@@ -253,6 +253,19 @@ def test_samples_are_drawn_in_the_engine_that_can(run: Run, model: Path, data: P
     assert json.loads((tmp_path / "r.json").read_text())["uncertainty"]["total_r"] is not None
 
 
+def test_no_room_for_the_last_batch_is_told(
+    run: Run, model: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(Segmenter, "maps", full)
+    done = run("evaluate", "--data", data, "--model", model)  # few pictures: all of them wait for the end
+    assert done.returncode == 2
+    assert "one of the last pictures does not fit into the memory" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_quiet_pictures_alone_tell_false_alarms(
     run: Run, model: Path, negatives: Path, tmp_path: Path
 ) -> None:

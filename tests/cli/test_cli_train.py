@@ -95,7 +95,7 @@ def test_no_room_for_a_step_is_told(run: Run, tmp_path: Path, config: Path) -> N
     given = ("train", "--config", config, "--data", data, "--out", tmp_path / "run")
     done = run(*given, "--set", "size=[1000000, 1000000]")
     assert done.returncode == 2
-    assert "a step does not fit into the memory: a smaller batch or size may" in done.stderr
+    assert "training does not fit into the memory: a smaller batch, size or side may" in done.stderr
     assert "Traceback" not in done.stderr
 
 

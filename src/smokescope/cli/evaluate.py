@@ -122,7 +122,8 @@ def evaluate(
 
     started = time.perf_counter()
     work_on_checked(pairs, work, label="evaluate")
-    evaluation, *others = [evaluator.finish() for evaluator in evaluators]
+    with enough_memory("one of the last pictures"):
+        evaluation, *others = [evaluator.finish() for evaluator in evaluators]
     other = others[0] if others else None
     speed = len(pairs) / (time.perf_counter() - started)
 

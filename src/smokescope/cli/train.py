@@ -119,7 +119,7 @@ def train(
                 closing(TensorBoard(run.path / "tensorboard", run.states.last() if resume else None))
             )
             watchers = [_Bar(show), _Samples(run), board]
-        with enough_memory("a step", "a smaller batch or size may"):
+        with enough_memory("training", "a smaller batch, size or side may"):
             found = train_model(settings, pictures, run, fabric, Observers(*watchers), inputs, resume=resume)
     if not fabric.is_global_zero:
         return
