@@ -11,7 +11,8 @@ from PIL import Image
 
 from benchmarks.timing import compare, synchronise, table
 from smokescope.chance import make_keys
-from smokescope.data.augment import augment, collate
+from smokescope.data.augment import AugmentSettings, collate, crop_batch
+from smokescope.data.augment_colour import recolour
 from smokescope.data.cache import PictureCache
 from smokescope.data.layouts import Listing, check_pairs, list_pairs, read_pair
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
@@ -78,11 +79,16 @@ def augmenting(cache: PictureCache) -> None:
     batch = collate([cache[i] for i in range(BATCH)]).to(device)
     keys = make_keys(0, torch.arange(BATCH))
     square = torch.rand(BATCH, 3, *SIZE, device=device)
-    some = torch.linspace(0.1, 1, BATCH)
+    some, settings = torch.linspace(0.1, 1, BATCH), AugmentSettings()
+
+    def augment() -> None:
+        plain, _ = crop_batch(batch, SIZE, keys, settings.geometry)
+        recolour(plain, settings.colour, keys)
+
     synchronise()
     took = compare(
         {
-            "augmentation, all of it": lambda: augment(batch, SIZE, keys),
+            "augmentation, all of it": augment,
             "blur of every picture": lambda: gaussian_blur(square, 1.5 * some),
             "noise of every picture": lambda: sensor_noise(square, 1e-3 * some, 1e-2 * some, keys),
             "JPEG of every picture": lambda: jpeg(square, 95 * some),

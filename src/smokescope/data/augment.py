@@ -1,7 +1,10 @@
 """Augmentation of whole batches on the device: geometry for picture and mask alike, colours for the picture.
 
->>> batch = collate([cache[i] for i in range(32)])
->>> pictures, masks, plain = augment(batch, (480, 480), make_keys(epoch, torch.arange(32)))
+Smoke is rendered between the two, into pictures that have their size and still have their colours.
+
+>>> batch, keys = collate([cache[i] for i in range(32)]), make_keys(epoch, torch.arange(32))
+>>> plain, masks = crop_batch(batch, (480, 480), keys, settings.geometry)
+>>> pictures = recolour(plain, settings.colour, keys)
 """
 
 from collections.abc import Sequence
@@ -11,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from smokescope.data.augment_colour import ColourSettings, recolour
+from smokescope.data.augment_colour import ColourSettings
 from smokescope.data.augment_geometry import Draws, GeometrySettings, crop, draw
 from smokescope.precision import at_least_float32
 
@@ -44,17 +47,6 @@ class Batch(NamedTuple):
         return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
 
 
-class Augmented(NamedTuple):
-    """A batch ready for training."""
-
-    pictures: Tensor
-    """RGB in [0, 1], [N, 3, h, w]."""
-    masks: Tensor
-    """In [0, 1], soft at their edges, [N, 1, h, w]."""
-    plain: Tensor
-    """The pictures before their colours were changed, [N, 3, h, w]: what transmission is computed of."""
-
-
 def collate(items: Sequence[tuple[Tensor, Tensor]]) -> Batch:
     """Bring pictures, H x W x 3, and masks, C x H x W, of a cache together, black where they do not reach."""
     sizes = torch.tensor([mask.shape[-2:] for _, mask in items])
@@ -68,13 +60,10 @@ def collate(items: Sequence[tuple[Tensor, Tensor]]) -> Batch:
     return Batch(pictures, masks, sizes)
 
 
-def augment(
-    batch: Batch,
-    size: tuple[int, int],
-    keys: Tensor,
-    settings: AugmentSettings = AugmentSettings(),  # noqa: B008  (frozen)
-) -> Augmented:
-    """Augment each picture of a batch in its own way, on the device it is on.
+def crop_batch(
+    batch: Batch, size: tuple[int, int], keys: Tensor, settings: GeometrySettings
+) -> tuple[Tensor, Tensor]:
+    """Flip, scale and crop each picture of a batch in its own way, on the device it is on.
 
     All chance comes from the keys: a picture's result depends on its own key, not on the pictures beside it,
     and is the same on every device but for rounding. No gradient flows.
@@ -84,18 +73,9 @@ def augment(
         size: height and width of the output.
         keys: int64 [N], on the CPU.
         settings: what may happen.
-    """
-    plain, masks = crop_batch(batch, size, keys, settings.geometry)
-    return Augmented(recolour(plain, settings.colour, keys), masks, plain)
-
-
-def crop_batch(
-    batch: Batch, size: tuple[int, int], keys: Tensor, settings: GeometrySettings
-) -> tuple[Tensor, Tensor]:
-    """The first half of `augment`, for those who have something to do before `recolour`.
 
     Returns:
-        Plain pictures [N, 3, h, w] and masks [N, 1, h, w], floats in [0, 1].
+        Pictures [N, 3, h, w] and masks [N, C, h, w], soft at their edges, floats in [0, 1].
     """
     device = batch.pictures.device
     # mixed precision is for networks: with 8 bits of a half, resampling would go wrong
