@@ -9,7 +9,8 @@ import pytest
 from smokescope.data.pictures import picture_from_bytes
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
-from smokescope.serve.engine import Answered, Engine, Full, Pixels, Timings
+from smokescope.inference.engines.base import Pixels
+from smokescope.serve.engine import Answered, Engine, Full, Timings
 from smokescope.serve.limits import Limits
 from tests.serve.service import Brightness, png, until
 

@@ -82,11 +82,12 @@ def encode_results(
         about: What the JSON says besides: the file, the model.
     """
     files = {
-        f".{name}.png": _grey(kind.shares(getattr(prediction, name))) for name, kind in QUANTITIES.items()
+        f".{name}.png": encode_grey(kind.shares(getattr(prediction, name)))
+        for name, kind in QUANTITIES.items()
     }
     return {
         **files,
-        ".mask.png": _grey(prediction.mask.astype(np.float32)),
+        ".mask.png": encode_grey(prediction.mask.astype(np.float32)),
         ".overlay.jpg": encode_jpeg(draw_overlay(picture, prediction)),
         ".json": encode_record(FORMAT, {**about, **prediction.to_dict()}),
     }
@@ -129,8 +130,8 @@ def read_map(file: PictureFile, out: Path, name: str) -> NDArray[np.uint8]:
     return read_picture(file.result(out, f".{name}.png"))[..., 0]
 
 
-def _grey(values: NDArray[np.float32]) -> bytes:
-    """Values in [0, 1] as a PNG. OpenCV's is several times as fast as Pillow's, at nearly the size."""
+def encode_grey(values: NDArray[np.float32]) -> bytes:
+    """Values H x W in [0, 1] as a PNG. OpenCV's is several times as fast as Pillow's, at nearly the size."""
     pixels = np.rint(values * 255).astype(np.uint8)
     _, data = cv2.imencode(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, 3])
     return data.tobytes()

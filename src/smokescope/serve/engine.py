@@ -15,20 +15,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smokescope.data.pictures import picture_from_bytes
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
+from smokescope.inference.engines.base import Pixels
 from smokescope.inference.regions import Verdict
+from smokescope.inference.segmenter import BATCH_PIXELS
 from smokescope.serve.headers import Size, check_header
 from smokescope.serve.limits import Limits
 
 log = logging.getLogger("smokescope.serve")
 
 Result = TypeVar("Result")
-Pixels = NDArray[np.uint8]
-BATCH_PIXELS = 16_000_000  # of one batch together; a single picture may have more
 
 
 class Predictor(Protocol):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from smokescope.data.pictures import encode_png, shrink
 from smokescope.inference import Prediction
 from smokescope.report.overlay import draw_overlay
-from smokescope.report.results import QUANTITIES
+from smokescope.report.results import QUANTITIES, encode_grey
 
 MapName = Literal["probability", "mask", "total", "aleatoric", "epistemic", "overlay"]
 
@@ -30,21 +30,17 @@ def map_png(
         return encode_png(drawn if side is None else shrink(drawn, side))
     if name == "mask":
         mask = prediction.mask.astype(np.float32)
-        return _grey(mask if side is None else np.rint(shrink(mask, side)))
+        return encode_grey(mask if side is None else np.rint(shrink(mask, side)))
     values = _values(prediction, name, side)
-    return encode_png(QUANTITIES[name].colours.apply(values)) if coloured else _grey(values)
+    return encode_png(QUANTITIES[name].colours.apply(values)) if coloured else encode_grey(values)
 
 
 def all_pngs(prediction: Prediction, side: int | None) -> dict[str, bytes]:
     """Every quantity's map as a grey PNG, by its name."""
-    return {name: _grey(_values(prediction, name, side)) for name in QUANTITIES}
+    return {name: encode_grey(_values(prediction, name, side)) for name in QUANTITIES}
 
 
 def _values(prediction: Prediction, name: str, side: int | None) -> NDArray[np.float32]:
     """A map in [0, 1], H x W, of the size asked for."""
     values = QUANTITIES[name].shares(getattr(prediction, name))
     return values if side is None else shrink(values, side)
-
-
-def _grey(values: NDArray[np.float32]) -> bytes:
-    return encode_png(np.rint(values * 255).astype(np.uint8))

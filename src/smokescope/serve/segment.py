@@ -10,10 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
+from smokescope.inference.engines.base import Pixels
 from smokescope.serve.access import Access
 from smokescope.serve.answers import Answer, ModelName, json_answer
 from smokescope.serve.bodies import PICTURE_TYPES
-from smokescope.serve.engine import Answered, Full, Pixels, Render, Timings
+from smokescope.serve.engine import Answered, Full, Render, Timings
 from smokescope.serve.maps import MapName, map_png
 from smokescope.serve.refusals import Problem, Refusal, busy
 from smokescope.serve.service import Service
