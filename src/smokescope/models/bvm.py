@@ -126,9 +126,13 @@ class SmokeBVM(nn.Module):
         Returns:
             Logits [B * N, 1, H, W].
         """
+        return self.decode(encoding, self.draw_latent(encoding, keys), keys)
+
+    def draw_latent(self, encoding: Encoding, keys: Tensor) -> Tensor:
+        """The z of `draw`, [B * N, latent]."""
         mean = encoding.posterior.mean
         noise = normal(fold_in(keys, LATENT), mean.shape[1]).to(mean.dtype).view(-1, *mean.shape)
-        return self.decode(encoding, encoding.posterior.sample(noise).flatten(0, 1), keys)
+        return encoding.posterior.sample(noise).flatten(0, 1)
 
     @torch.no_grad()
     def sample(

@@ -9,7 +9,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor
 
-from smokescope.chance import LATENT, fold_in, make_keys, normal
+from smokescope.chance import make_keys
 from smokescope.losses.kl import kl_loss
 from smokescope.models.bvm import Encoding, SmokeBVM, evaluating
 
@@ -34,9 +34,7 @@ def measure_latent(model: SmokeBVM, pictures: Tensor) -> LatentFigures:
         encoding = model.encode(pictures)
         count = len(pictures) * SAMPLES
         keys = make_keys(0, torch.arange(count, device=pictures.device))
-        mean = encoding.posterior.mean
-        noise = normal(fold_in(keys, LATENT), mean.shape[1]).to(mean.dtype).view(SAMPLES, *mean.shape)
-        z, certain = encoding.posterior.sample(noise).flatten(0, 1), mean.repeat(SAMPLES, 1)
+        z, certain = model.draw_latent(encoding, keys), encoding.posterior.mean.repeat(SAMPLES, 1)
         both, latent, dropout = (
             _variance(model, encoding, *draw) for draw in ((z, keys), (z, None), (certain, keys))
         )
