@@ -163,7 +163,8 @@ def read_pair(pair: Pair) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
 def refuse_other_size(pair: Pair, picture: NDArray[np.uint8], mask: NDArray[np.generic]) -> None:
     """Raise a `SmokescopeError` unless a picture and its mask are of one size."""
     if mask.shape != picture.shape[:2]:
-        raise SmokescopeError(_size_problem(pair, picture.shape[1::-1], mask.shape[::-1]))
+        sizes = " and ".join(f"{each.shape[1]} x {each.shape[0]}" for each in (picture, mask))
+        raise SmokescopeError(f"{pair.picture} and {pair.mask} differ in size: {sizes} pixels")
 
 
 def for_each_pair(
@@ -233,11 +234,6 @@ def refuse_problems(listing: Listing, skip_bad: bool) -> None:
         )
     if not listing.pairs:
         raise SmokescopeError("no usable picture is left:", problems)
-
-
-def _size_problem(pair: Pair, picture: Sequence[int], mask: Sequence[int]) -> str:
-    sizes = f"{picture[0]} x {picture[1]} and {mask[0]} x {mask[1]}"
-    return f"{pair.picture} and {pair.mask} differ in size: {sizes} pixels"
 
 
 def _ambiguous(name: str, files: Sequence[Path]) -> SmokescopeError:

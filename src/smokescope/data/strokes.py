@@ -61,12 +61,10 @@ def _ground(region: Region, factor: int, rng: np.random.Generator) -> NDArray[np
     # A border of nothing, so that the picture's edge keeps the hand away as any other does.
     depth = np.asarray(cv2.distanceTransform(np.pad(cells, 1).astype(np.uint8), cv2.DIST_L2, 3))[1:-1, 1:-1]
     noise = cv2.GaussianBlur(rng.standard_normal(cells.shape), (0, 0), SMOOTH)
-    hills = np.exp(
-        HILLS * 2 * np.sqrt(np.pi) * SMOOTH * np.asarray(noise)
-    )  # white noise, blurred, has 1 / that
-    middle = np.minimum(depth, 6.0) / min(
-        6.0, max(float(depth.max()), 1.0)
-    )  # far from any edge is middle enough
+    # white noise, blurred, has 1 / (2 sqrt(pi) SMOOTH) of its deviation left
+    hills = np.exp(HILLS * 2 * np.sqrt(np.pi) * SMOOTH * np.asarray(noise))
+    # six cells from any edge is middle enough
+    middle = np.minimum(depth, 6.0) / min(6.0, max(float(depth.max()), 1.0))
     return np.where(cells, hills / np.maximum(middle, 0.05) ** 2, np.inf)
 
 
