@@ -14,7 +14,7 @@ NAMES = {
         "VerdictSettings", "build_model",
     },
     "smokescope.inference": {
-        "Picture", "Prediction", "Region", "Segmenter", "choose_device", "devices", "find_regions", "load",
+        "Picture", "Prediction", "Region", "Segmenter", "choose_device", "devices", "find_regions",
     },
     "smokescope.losses": {
         "CalibratedEntropyLoss", "ConsistencyLoss", "EntropyLoss", "KLLoss", "Objective",

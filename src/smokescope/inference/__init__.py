@@ -3,7 +3,7 @@
 from smokescope.inference.devices import choose_device, devices
 from smokescope.inference.prediction import Prediction
 from smokescope.inference.regions import Region, find_regions
-from smokescope.inference.segmenter import Picture, Segmenter, load
+from smokescope.inference.segmenter import Picture, Segmenter
 
 __all__ = [
     "Picture",
@@ -13,5 +13,4 @@ __all__ = [
     "choose_device",
     "devices",
     "find_regions",
-    "load",
 ]

@@ -38,28 +38,11 @@ BATCH = 8
 BATCH_PIXELS = 16_000_000  # of one batch's pictures together: a few large ones would fill a memory
 
 
-def load(
-    model: str | os.PathLike[str] | None = None, device: str = "auto", tiles: Tiles = "auto"
-) -> "Segmenter":
-    """Load a model, ready to use.
-
-    Args:
-        model: A model file of smokescope's, .safetensors, or .onnx or .xml as exported; by default the one
-            that comes with it.
-        device: Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps.
-        tiles: Whether large pictures are also looked at in parts: auto, never or always.
-
-    Raises:
-        SmokescopeError: The file cannot be read or is something else, or there is no such device.
-    """
-    return Segmenter(load_engine(None if model is None else Path(model), device), tiles=tiles)
-
-
 def load_engine(model: Path | None, device: str) -> Engine:
     """The engine that a file is for, by the file's ending; None is the embedded model.
 
     Raises:
-        SmokescopeError: As for `load`.
+        SmokescopeError: As for `smokescope.load`.
     """
     if model is not None and model.suffix.lower() == ".onnx":
         from smokescope.inference.engines.onnx import OnnxEngine
@@ -83,8 +66,8 @@ class Segmenter:
 
     Args:
         model: A pipeline, which is moved to the device and put into eval mode; or an engine as it is.
-        device: Where a pipeline computes, as for `load`.
-        tiles: As for `load`.
+        device: Where a pipeline computes, as for `smokescope.load`.
+        tiles: As for `smokescope.load`.
     """
 
     def __init__(
