@@ -1,6 +1,7 @@
 """A run's page: whole, by itself, honest about what is missing and about an empty epistemic uncertainty."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from html import unescape
@@ -128,6 +129,12 @@ def test_small_figures_are_not_shown_as_nothing(run: RunFolder) -> None:
     assert shown["uncertainty/aurc"] == "2.3e-05"
     assert shown["mse"] == "0.0000"
     assert shown["images"] == "1,234"
+
+
+def test_a_folder_whose_name_is_no_text_has_a_page_too(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / os.fsdecode(b"run\xff"))
+    run.begin(read_settings("default"), Inputs(data="data"))
+    assert "<h1>run\\udcff</h1>" in read(run)
 
 
 def test_a_run_without_validation_is_still_finished(run: RunFolder) -> None:

@@ -79,7 +79,8 @@ def write_run_page(run: RunFolder) -> Path:
     sections = [_sources(settings), *result, training, _settings(settings)]
     target = run.path / "report.html"
     words = f"A training run, {state} step {last:.0f}."
-    write_atomically(target, page(run.path.resolve().name, "train", words, sections).encode())
+    whole = page(run.path.resolve().name, "train", words, sections)
+    write_atomically(target, whole.encode("utf-8", "backslashreplace"))  # a name may hold what is no text
     return target
 
 
