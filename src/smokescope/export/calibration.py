@@ -41,7 +41,7 @@ def calibration_pictures(folders: Sequence[Path], count: int = COUNT, seed: int 
 
 
 def _photographs(folders: Sequence[Path], count: int, seed: int) -> Iterator[torch.Tensor]:
-    """Pictures of all folders, as evenly as they last; where they are few, each comes more than once."""
+    """Pictures of all folders, shuffled together; where they are few, each comes more than once."""
     pairs = list[Pair]()
     for folder in folders:
         listing = list_pictures(folder)
