@@ -27,7 +27,7 @@ def convert(
     int8: Annotated[bool, typer.Option("--int8", help="Store a model's weights in 8 bits.")] = False,
     override: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Of a model, as verdicts.smoke_above=0.6."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Another value, as verdicts.smoke_above=0.6."),
     ] = None,
     figures: Annotated[
         Path | None,

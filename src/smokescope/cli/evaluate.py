@@ -39,7 +39,7 @@ def evaluate(
     ] = None,
     negatives: Annotated[
         list[Path] | None,
-        typer.Option("--negatives", metavar="DIR", help="A folder of pictures without smoke."),
+        typer.Option("--negatives", metavar="DIR", help="Pictures without smoke; may be repeated."),
     ] = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")

@@ -35,7 +35,7 @@ class TilesChoice(StrEnum):
 def predict(
     inputs: Annotated[
         list[Path],
-        typer.Argument(metavar="PICTURE...", help="Pictures, videos, folders of them, or patterns."),
+        typer.Argument(metavar="PICTURE", help="Pictures, videos, folders of them, or patterns."),
     ],
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="The folder for the results; made if it is not there.")

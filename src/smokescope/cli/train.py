@@ -19,15 +19,11 @@ if TYPE_CHECKING:
     from smokescope.training.settings import TrainingSettings
     from smokescope.training.sources import Data
 
-FoldOption = Annotated[
-    int | None, typer.Option(min=1, help="Which fold of --folds to keep for validation; 1 if not said.")
-]
-
 
 def train(
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="What sources are below.")
+        Path | None, typer.Option("--data", metavar="DIR", help="The folder that all sources are below.")
     ] = None,
     config: Annotated[
         str | None,
@@ -51,7 +47,10 @@ def train(
     folds: Annotated[
         Path | None, typer.Option("--folds", metavar="F", help="Of `data scenes`: one fold is kept apart.")
     ] = None,
-    fold: FoldOption = None,
+    fold: Annotated[
+        int | None,
+        typer.Option("--fold", min=1, help="Which fold of --folds to keep for validation; 1 if not said."),
+    ] = None,
     cache: Annotated[
         Path | None,
         typer.Option("--cache", metavar="DIR", help="Keep decoded pictures here, not in memory."),
