@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from smokescope.data.pictures import encode_png
-from smokescope.metrics.calibration import Bins
 from smokescope.report.calibration_chart import reliability_chart
 from smokescope.report.colours import PROBABILITY
 from smokescope.report.page import charts, page
@@ -24,20 +23,12 @@ WIDTH, GAP, HEAD = 320, 12, 40
 
 def draw_reliability(path: Path, found: "Sequence[Found]") -> None:
     """A page with a reliability diagram for each variant: the probability of smoke, pixels pooled."""
-    drawn = [_reliability(each.name, each.unseen.reliability.smoke) for each in found]
+    smoke = {each.name: each.unseen.reliability.smoke for each in found}
+    drawn = [reliability_chart(name, bins.pixels.tolist(), *bins.means()) for name, bins in smoke.items()]
     words = "On scenes that were not trained on; bars show each bin's share of the pixels."
     path.write_text(
         page("Reliability", "benchmarks.ablation", words, [charts("Probability of smoke", drawn)])
     )
-
-
-def _reliability(name: str, bins: Bins) -> str:
-    pixels = bins.pixels.tolist()
-
-    def mean(sums: list[float]) -> list[float | None]:
-        return [value / n if n else None for value, n in zip(sums, pixels, strict=True)]
-
-    return reliability_chart(name, pixels, mean(bins.confidence.tolist()), mean(bins.hits.tolist()))
 
 
 def draw_side_by_side(path: Path, one: "Found", other: "Found") -> None:

@@ -30,6 +30,14 @@ class Bins(NamedTuple):
     hits: Tensor
     confidence: Tensor
 
+    def means(self) -> tuple[list[float | None], list[float | None]]:
+        """Mean confidence, and how often it came true, of bins [10]; None of one without pixels."""
+        confidence, hits = (
+            [total / n if n else None for total, n in zip(sums.tolist(), self.pixels.tolist(), strict=True)]
+            for sums in (self.confidence, self.hits)
+        )
+        return confidence, hits
+
 
 class Reliability(NamedTuple):
     """Pooled bins: the top label's confidence and accuracy, smoke's probability and frequency."""

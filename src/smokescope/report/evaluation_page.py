@@ -121,10 +121,7 @@ def _drawings(evaluation: Evaluation) -> list[str]:
 
 
 def _reliability(title: str, bins: Bins, said: str, seen: str) -> str:
-    pixels = [int(n) for n in bins.pixels]
-    confidence = [float(total) / n if n else None for total, n in zip(bins.confidence, pixels, strict=True)]
-    frequency = [float(hits) / n if n else None for hits, n in zip(bins.hits, pixels, strict=True)]
-    return reliability_chart(title, pixels, confidence, frequency, said, seen)
+    return reliability_chart(title, bins.pixels.tolist(), *bins.means(), said, seen)
 
 
 def _risk_coverage(curve: RiskCoverage) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 from lightning.fabric import Fabric
-from torch import Tensor
 
 from smokescope.checkpoints.encoder import load_encoder
 from smokescope.checkpoints.model import load_model, save_model
@@ -134,12 +133,8 @@ def _read_like(model: SmokeModel, path: Path) -> Pipeline:
 
 def _plain(bins: Bins) -> dict[str, list[float | None]]:
     """Bins of calibration as a file keeps them: pixels, mean confidence, and how often it was right."""
-    pixels = bins.pixels.tolist()
-
-    def mean(sums: Tensor) -> list[float | None]:
-        return [value / n if n else None for value, n in zip(sums.tolist(), pixels, strict=True)]
-
-    return {"count": pixels, "mean": mean(bins.confidence), "accuracy": mean(bins.hits)}
+    mean, accuracy = bins.means()
+    return {"count": bins.pixels.tolist(), "mean": mean, "accuracy": accuracy}
 
 
 def _measure_latent(pipeline: Pipeline, model: SmokeBVM, data: Data, fabric: Fabric) -> LatentFigures:
