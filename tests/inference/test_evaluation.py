@@ -99,14 +99,17 @@ def test_the_report_is_that_of_the_metrics_fed_by_hand(segmenter: Segmenter, exa
 
 
 def test_intervals_are_of_scenes_that_it_finds_itself(segmenter: Segmenter, examples: list[Example]) -> None:
+    shown: list[tuple[int, int]] = []
+
     def found(given: list[Example]) -> Evaluation:
         evaluator = Evaluator(segmenter, samples=2, intervals=True)
         for example in given:
             evaluator.add(*example)
-        return evaluator.finish()
+        return evaluator.finish(lambda done, of: shown.append((done, of)))
 
     again: list[Example] = [(PictureName("again", name.name), *rest) for name, *rest in examples]  # type: ignore[misc]
     evaluation = found(examples)
+    assert shown == [(done, len(examples)) for done in range(1, len(examples) + 1)]
     once, twice = evaluation.interval(), found([*examples, *again]).interval()
     assert once is not None
     assert twice is not None

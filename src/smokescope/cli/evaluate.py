@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from smokescope.cli.checking import check_first, work_on_checked
+from smokescope.cli.console import progress_bar
 from smokescope.cli.devices import DEVICE_HELP, enough_memory
 from smokescope.cli.engines import EngineChoice, EngineOption, load_segmenter, shown
 from smokescope.errors import SmokescopeError
@@ -122,9 +124,12 @@ def evaluate(
 
     started = time.perf_counter()
     work_on_checked(pairs, work, label="evaluate")
-    with enough_memory("one of the last pictures"):
-        evaluation, *others = [evaluator.finish() for evaluator in evaluators]
-    other = others[0] if others else None
+    finished = []
+    for evaluator in evaluators:
+        bar = progress_bar("comparing") if intervals else nullcontext()
+        with enough_memory("one of the last pictures"), bar as show:
+            finished.append(evaluator.finish(show))
+    evaluation, other = finished[0], finished[1] if peer else None
     speed = len(pairs) / (time.perf_counter() - started)
 
     told = _told(evaluation, speed, shown(segmenter), len(left_out))

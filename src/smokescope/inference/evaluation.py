@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from smokescope.chance import make_keys
 from smokescope.data.comparison import Status
-from smokescope.data.layouts import Pair, read_pair
+from smokescope.data.layouts import Pair, Progress, read_pair
 from smokescope.data.scenes import THRESHOLD, Grouping
 from smokescope.data.sets import PictureName
 from smokescope.data.views import Views, describe_view
@@ -113,14 +113,19 @@ class Evaluator:
         elif sum(map(len, self._waiting.values())) >= WAITING:
             self._predict(self._waiting.pop(max(self._waiting, key=lambda size: len(self._waiting[size]))))
 
-    def finish(self) -> Evaluation:
-        """Predict what still waits, and say what came out."""
+    def finish(self, progress: Progress | None = None) -> Evaluation:
+        """Predict what still waits, and say what came out.
+
+        Args:
+            progress: Told how many pictures' scenes are found, where intervals are asked for: of many
+                thousand it takes minutes.
+        """
         while self._waiting:
             self._predict(self._waiting.popitem()[1])
         return Evaluation(
             self._all.compute(),
             {str(scene): metrics.compute() for scene, metrics in sorted(self._scenes.items())},
-            _draw(self._single) if self._single else None,
+            _draw(self._single, progress) if self._single else None,
             sorted(self._rows, key=lambda row: (row.set, row.name)),
             self._all.calibration.reliability(),
             self._all.uncertainty.risk_coverage(),
@@ -159,12 +164,16 @@ class Evaluator:
         return SmokeMetrics(self.segmenter.threshold).to(self._device)
 
 
-def _draw(single: Mapping[PictureName, tuple[Views, SmokeMetrics]]) -> Draws | None:
+def _draw(
+    single: Mapping[PictureName, tuple[Views, SmokeMetrics]], progress: Progress | None
+) -> Draws | None:
     # by name: what is drawn must not depend on the order in which pictures came
     views, metrics = zip(*(single[name] for name in sorted(single)), strict=True)
     grouping = Grouping(Views.stack(views), THRESHOLD)
     for number in range(len(views)):
         grouping.link(number)
+        if progress is not None:
+            progress(number + 1, len(views))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # on tensors this small, two wait for each other: up to 60 s, not 2
     try:
