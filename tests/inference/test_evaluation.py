@@ -209,4 +209,4 @@ def test_reading_ahead_keeps_the_order_and_tells_of_the_bad(
     assert [value(read) for read in read_ahead(pairs)] == [0, 1, 2, 3, -1, 5, 6, 7, 8]
     some = read_ahead(pairs)
     assert value(next(some)) == 0
-    some.close()  # type: ignore[attr-defined]  # it is a generator: who stops early waits for nothing
+    some.close()  # who stops early waits for nothing

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from smokescope.data.comparison import Status
     from smokescope.data.layouts import Pair
     from smokescope.data.sets import PictureName, PictureSet
-    from smokescope.inference.evaluation import Evaluation
+    from smokescope.inference.evaluation import Evaluation, Evaluator
     from smokescope.metrics import Interval
 
 Kind = Literal["json", "csv", "page"]
@@ -81,7 +81,7 @@ def evaluate(
     from smokescope.data.files import try_file, write_together
     from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
     from smokescope.data.sets import list_sets
-    from smokescope.inference.evaluation import Evaluator, read_ahead
+    from smokescope.inference.evaluation import Evaluator
     from smokescope.inference.identity import weights_checksum
     from smokescope.inference.rows import rows_to_csv
     from smokescope.report.evaluation_page import evaluation_page
@@ -114,22 +114,9 @@ def evaluate(
     pairs, left_out = check_first(Listing(list(names), problems), skip_bad)
     evaluators = [Evaluator(segmenter, samples, intervals=intervals)]
     evaluators += [Evaluator(peer, intervals=intervals)] if peer else []
-    ahead = read_ahead(pairs)
-
-    def work(pair: Pair) -> None:
-        picture, mask = next(ahead).result()
-        with enough_memory(pair.picture):
-            for evaluator in evaluators:
-                evaluator.add(names[pair], picture, mask, known.get(names[pair]))
-
     started = time.perf_counter()
-    work_on_checked(pairs, work, label="evaluate")
-    finished = []
-    for evaluator in evaluators:
-        bar = progress_bar("comparing") if intervals else nullcontext()
-        with enough_memory("one of the last pictures"), bar as show:
-            finished.append(evaluator.finish(show))
-    evaluation, other = finished[0], finished[1] if peer else None
+    evaluation, *others = _measured(evaluators, pairs, names, known)
+    other = others[0] if others else None
     speed = len(pairs) / (time.perf_counter() - started)
 
     told = _told(evaluation, speed, shown(segmenter), len(left_out))
@@ -159,6 +146,32 @@ def evaluate(
 
     made = {kind: written(kind) for kind in set(targets.values())}
     write_together({path: made[kind] for path, kind in targets.items()})
+
+
+def _measured(
+    evaluators: Sequence[Evaluator],
+    pairs: Sequence[Pair],
+    names: Mapping[Pair, PictureName],
+    scenes: Mapping[PictureName, Status],
+) -> list[Evaluation]:
+    """What comes out of each model, all pictures being read once."""
+    from smokescope.inference.evaluation import read_ahead
+
+    with closing(read_ahead(pairs)) as ahead:
+
+        def work(pair: Pair) -> None:
+            picture, mask = next(ahead).result()
+            with enough_memory(pair.picture):
+                for evaluator in evaluators:
+                    evaluator.add(names[pair], picture, mask, scenes.get(names[pair]))
+
+        work_on_checked(pairs, work, label="evaluate")
+    found = []
+    for evaluator in evaluators:
+        bar = progress_bar("comparing") if evaluator.intervals else nullcontext()
+        with enough_memory("one of the last pictures"), bar as show:
+            found.append(evaluator.finish(show))
+    return found
 
 
 def _sampling(engine: EngineChoice | None, model: Path | None) -> EngineChoice | None:

@@ -6,7 +6,7 @@ Pictures go through the same `Segmenter` that people use, and all is measured at
 import os
 import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -87,7 +87,7 @@ class Evaluator:
     """
 
     def __init__(self, segmenter: Segmenter, samples: int = 0, *, intervals: bool = False) -> None:
-        self.segmenter, self.samples = segmenter, samples
+        self.segmenter, self.samples, self.intervals = segmenter, samples, intervals
         # float64 is unknown to Apple's GPUs
         self._device = torch.device("cpu") if segmenter.device.type == "mps" else segmenter.device
         self._all = self._metrics()
@@ -186,8 +186,14 @@ def _part(maps: Decomposition, pictures: slice) -> Decomposition:
     return Decomposition(*(values[pictures] for values in maps))
 
 
-def read_ahead(pairs: Sequence[Pair]) -> Iterator[Future[tuple[NDArray[np.uint8], NDArray[np.float32]]]]:
+Reading = Future[tuple[NDArray[np.uint8], NDArray[np.float32]]]
+"""A picture, H x W x 3, and its mask, H x W, to come."""
+
+
+def read_ahead(pairs: Sequence[Pair]) -> Generator[Reading, None, None]:
     """Read pictures and masks in the background, some ahead of who asks for them, in their order.
+
+    Close it, or go through to its end: its threads are there until then.
 
     Yields:
         For each pair what it will be; its `result()` raises the pair's `SmokescopeError`.
@@ -195,7 +201,7 @@ def read_ahead(pairs: Sequence[Pair]) -> Iterator[Future[tuple[NDArray[np.uint8]
     # each decoder silences warnings, which is global: this frame gives them back, see `for_each_pair`
     with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
         warnings.simplefilter("ignore")
-        waiting = deque[Future[tuple[NDArray[np.uint8], NDArray[np.float32]]]]()
+        waiting = deque[Reading]()
         try:
             for pair in pairs:
                 waiting.append(pool.submit(read_pair, pair))
