@@ -122,6 +122,18 @@ def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path)
         assert "Traceback" not in done.stderr
 
 
+def test_a_folder_that_cannot_be_written_to_is_told_before_pictures_are_read(
+    run: Run, tmp_path: Path, config: Path
+) -> None:
+    data = make_data(tmp_path / "data")
+    (data / "pairs/img/0.png").write_text("no picture")
+    (tmp_path / "taken").touch()
+    done = run("train", "--config", config, "--data", data, "--out", tmp_path / "taken" / "run")
+    assert done.returncode == 2
+    assert "taken" in done.stderr
+    assert "0.png" not in done.stderr
+
+
 def test_a_scheduler_that_ends_it_while_it_reads_leaves_nothing_behind(tmp_path: Path, config: Path) -> None:
     data, cache = make_data(tmp_path / "data"), tmp_path / "cache"
     Image.effect_noise((2000, 1500), 50).convert("RGB").save(tmp_path / "large.jpg")

@@ -64,6 +64,11 @@ def test_export_says_what_is_wrong(run: Run, tmp_path: Path) -> None:  # noqa: F
     assert done.returncode == 2
     assert "none does not exist" in done.stderr
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "taken").touch()
+    out = tmp_path / "taken" / "m.onnx"  # no place for it, which is told before a model is even read
+    done = run("export", "--format", "onnx", "--out", out, "--model", tmp_path / "none")
+    assert done.returncode == 2
+    assert "taken is a file: name a folder for the results" in done.stderr
 
 
 def test_predict_needs_no_torch(exported: Exported, tmp_path: Path) -> None:

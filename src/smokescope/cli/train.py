@@ -72,6 +72,7 @@ def train(
         raise SmokescopeError(
             f"training needs {error.name}: install it with pip install 'smokescope[train]'"
         ) from error
+    from smokescope.data.files import try_folder
     from smokescope.report.run_page import write_run_page
     from smokescope.training.observers import Observers
     from smokescope.training.run_folder import Inputs, RunFolder
@@ -103,6 +104,8 @@ def train(
             skip_bad=skip_bad,
         )
     fabric = launch(choose_device(device), settings.precision)
+    if fabric.is_global_zero:
+        try_folder(out)
     # a state knows its pictures: what has changed since is told by it, and cannot be left out
     skip_bad = inputs.skip_bad or (resume and run.states.last() is not None)
     load = partial(_load, settings, inputs, None if resume else out, skip_bad)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from smokescope.checkpoints.embedded import require_embedded
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model
-from smokescope.data.files import write_together
+from smokescope.data.files import try_file, write_together
 from smokescope.errors import SmokescopeError
 from smokescope.export.calibration import calibration_pictures
 from smokescope.export.int8 import quantise
@@ -65,6 +65,7 @@ def export_model(
     if int8 and format != "openvino":
         raise SmokescopeError("NNCF cannot bring our ONNX graphs to 8 bits: export with --format openvino")
     need("onnxruntime" if format == "onnx" else "openvino", *(["nncf"] if int8 else []))
+    try_file(out)
     pipeline, notes = _read(model)
     calibration = calibration_pictures(calibrate) if int8 else []  # now: a bad folder is told of at once
     beside = _files(samples_to_onnx(pipeline, notes), format, samples_file(out)) if monte_carlo else {}
