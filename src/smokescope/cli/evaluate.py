@@ -78,6 +78,7 @@ def evaluate(
     count as false alarms or as none. docs/evaluate.md says what each figure means.
     """
     from smokescope import __version__
+    from smokescope.data.comparison import read_statuses
     from smokescope.data.files import try_file, write_together
     from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
     from smokescope.data.sets import list_sets
@@ -99,7 +100,7 @@ def evaluate(
     for folder in negatives:
         list_negatives(folder)
     sets = list_sets([*data, *negatives])
-    known = _statuses(scenes, sets) if scenes else {}
+    known = read_statuses(scenes, sets) if scenes else {}
     for path in targets:
         for each in sets:
             refuse_among(path.parent, each.listing)
@@ -212,37 +213,6 @@ def _names(sets: Sequence[PictureSet]) -> dict[Pair, PictureName]:
     from smokescope.data.sets import PictureName
 
     return {pair: PictureName(each.name, pair.name) for each in sets for pair in each.listing.pairs}
-
-
-def _statuses(scenes: Path, sets: Sequence[PictureSet]) -> dict[PictureName, Status]:
-    """Which pictures' scenes were trained on; negatives that the file does not speak of are left out.
-
-    Raises:
-        SmokescopeError: The file is no comparison, or does not speak of some data.
-    """
-    from smokescope.data.comparison import read_comparison
-    from smokescope.data.sets import PictureName, find_set
-
-    comparison = read_comparison(scenes)
-    found: dict[PictureName, Status] = {}
-    problems: list[SmokescopeError] = []
-    for each in sets:
-        try:
-            called = find_set(comparison.sets, each.folder)
-        except SmokescopeError as error:
-            if each.kind == "pairs":
-                problems.append(error)
-            continue
-        for pair in each.listing.pairs:
-            try:
-                found[PictureName(each.name, pair.name)] = comparison.status(called, pair.name)
-            except SmokescopeError as error:
-                problems.append(error)
-    if problems:
-        raise SmokescopeError(f"{scenes} does not speak of all the data:", problems)
-    if not found:
-        raise SmokescopeError(f"{scenes} speaks of none of the data: leave --scenes out")
-    return found
 
 
 def _told(evaluation: Evaluation, speed: float, engine: str, left_out: int) -> str:

@@ -1,7 +1,7 @@
 """What one set of pictures shares with another: which views of a test set were trained on."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from smokescope.data.records import Record, encode_record, read_record
 from smokescope.data.scenes import read_sets
-from smokescope.data.sets import Kind, PictureName
+from smokescope.data.sets import Kind, PictureName, PictureSet, find_set
 from smokescope.data.views import Views, compare_views
 from smokescope.errors import SmokescopeError
 
@@ -101,6 +101,34 @@ def read_comparison(path: Path) -> Comparison:
         for name, part in names.parts().items()
     }
     return Comparison(record.take("settings").take("threshold").read(float), sets, others, pictures)
+
+
+def read_statuses(path: Path, sets: Sequence[PictureSet]) -> dict[PictureName, Status]:
+    """Which pictures' scenes the other sets have; negatives that the file does not speak of are left out.
+
+    Raises:
+        SmokescopeError: The file is no comparison, or does not speak of some data.
+    """
+    comparison = read_comparison(path)
+    found: dict[PictureName, Status] = {}
+    problems: list[SmokescopeError] = []
+    for each in sets:
+        try:
+            called = find_set(comparison.sets, each.folder)
+        except SmokescopeError as error:
+            if each.kind == "pairs":
+                problems.append(error)
+            continue
+        for pair in each.listing.pairs:
+            try:
+                found[PictureName(each.name, pair.name)] = comparison.status(called, pair.name)
+            except SmokescopeError as error:
+                problems.append(error)
+    if problems:
+        raise SmokescopeError(f"{path} does not speak of all the data:", problems)
+    if not found:
+        raise SmokescopeError(f"{path} speaks of none of the data: leave --scenes out")
+    return found
 
 
 def _read_found(record: Record, others: Mapping[str, Kind]) -> Found:
