@@ -69,7 +69,7 @@ class Decomposer:
         if self._probability is None or self._entropy is None or self._count == 0:
             raise ValueError("no sample has come in: nothing to decompose")
         mean = (self._probability / self._count).clamp(0, 1)
-        total = _entropy_of_probability(mean)
+        total = entropy_of_probability(mean)
         # rounding alone can push the mean entropy above the entropy of the mean
         aleatoric = (self._entropy / self._count).minimum(total)
         return Decomposition(mean, total, aleatoric, total - aleatoric)
@@ -83,7 +83,7 @@ def decompose(samples: Tensor | Iterable[Tensor]) -> Decomposition:
     return decomposer.compute()
 
 
-def _entropy_of_probability(p: Tensor) -> Tensor:
+def entropy_of_probability(p: Tensor) -> Tensor:
     """Binary entropy of probabilities in [0, 1], 0 at both ends, never above ln 2."""
     negative: Tensor = torch.xlogy(p, p) + torch.special.xlog1py(1 - p, -p)
     return -negative.clamp(min=-LN2, max=0.0)

@@ -145,3 +145,12 @@ def test_a_run_is_not_overwritten_and_nothing_is_not_resumed(tmp_path: Path) -> 
         run_training(settings, data, tmp_path / "run")
     with pytest.raises(SmokescopeError, match="holds no run to resume"):
         RunFolder(tmp_path / "none").settings()
+
+
+def test_what_was_drawn_after_the_state_is_forgotten_with_the_log(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    run.samples.mkdir()
+    for name in ("00000003.png", "00000004.png", "mine.png"):
+        (run.samples / name).touch()
+    run.forget_after(3)
+    assert sorted(path.name for path in run.samples.iterdir()) == ["00000003.png", "mine.png"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from lightning.fabric import Fabric
 from PIL import Image
 from tests.training.small import MODEL, Watcher, make_data, run_training, small_settings, weights
 
@@ -19,6 +20,8 @@ from smokescope.settings.verdicts import VerdictSettings
 from smokescope.training.latent import measure_latent
 from smokescope.training.optimisers import model_optimiser, uncertainty_optimiser
 from smokescope.training.settings import OptimiserSettings
+from smokescope.training.sources import load_data
+from smokescope.training.validation import validate
 
 
 def test_a_run_learns_and_says_what_it_is(tmp_path: Path) -> None:
@@ -264,3 +267,15 @@ def test_latent_figures_are_the_mean_of_up_to_four_pictures(
     told = json.loads(run.figures_file.read_text())["latent"]
     for name in ("kl", "latent_share", "dropout_share"):
         assert told[name] == pytest.approx(np.mean([dict(each)[name] for each in found]), rel=1e-4), name
+
+
+def test_figures_are_of_32_bits_whatever_it_is_trained_in(tmp_path: Path) -> None:
+    pictures = load_data(small_settings(tmp_path), make_data(tmp_path / "data")).training
+    torch.manual_seed(0)
+    network = build_model(MODEL)
+    pipeline = Pipeline(network, small_settings(tmp_path).input).eval()
+    plain, mixed = (
+        validate(pipeline, pictures, Fabric(accelerator="cpu", precision=precision), samples=2).report
+        for precision in ("32-true", "bf16-mixed")
+    )
+    assert mixed == plain

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from smokescope.inference.tiles import BATCH, WHOLE, place, tile_size
 from smokescope.settings.input import InputSettings
-from smokescope.uncertainty import LN2, Decomposition
+from smokescope.uncertainty import LN2, Decomposition, entropy_of_probability
 
 Predict = Callable[[Tensor], Decomposition]
 
@@ -60,17 +60,12 @@ def predict_tiled(
 def _as_view(maps: Decomposition) -> Tensor:
     """What is averaged over views: [N, 4, h, w]."""
     probability = maps.probability.float()
-    return torch.cat([probability, _entropy(probability), maps.aleatoric, maps.epistemic], 1)
+    return torch.cat([probability, entropy_of_probability(probability), maps.aleatoric, maps.epistemic], 1)
 
 
 def _decomposed(sums: Tensor) -> Decomposition:
     probability, entropy, aleatoric, epistemic = sums.unsqueeze(1).unsqueeze(1).unbind(0)
     probability = probability.clamp(0, 1)  # weights sum to 1 but for rounding
-    disagreement = (_entropy(probability) - entropy).clamp(min=0)
+    disagreement = (entropy_of_probability(probability) - entropy).clamp(min=0)
     total = (aleatoric + epistemic + disagreement).clamp(max=LN2)
     return Decomposition(probability, total, aleatoric, (total - aleatoric).clamp(min=0))
-
-
-def _entropy(probability: Tensor) -> Tensor:
-    entropy: Tensor = torch.special.entr(probability) + torch.special.entr(1 - probability)
-    return entropy

@@ -39,12 +39,12 @@ def write_samples(run: RunFolder, step: int, samples: Sequence[Sample]) -> None:
         SmokescopeError: It cannot be written.
     """
     if samples:
-        write_atomically(_folder(run) / f"{step:08}.png", encode_png(draw_samples(samples)))
+        write_atomically(run.samples / f"{step:08}.png", encode_png(draw_samples(samples)))
 
 
 def last_samples(run: RunFolder) -> tuple[int, Path] | None:
     """The newest sheet of a run, and the step that it shows."""
-    sheets = [path for path in _folder(run).glob("*.png") if path.stem.isdecimal()]
+    sheets = [path for path in run.samples.glob("*.png") if path.stem.isdecimal()]
     return max(((int(path.stem), path) for path in sheets), default=None)
 
 
@@ -95,7 +95,3 @@ def _resized(values: NDArray[np.generic], size: tuple[int, int]) -> NDArray[np.f
     """Scaled to a width and height: areas averaged, or pixels enlarged as squares."""
     how = cv2.INTER_AREA if size[0] < values.shape[1] else cv2.INTER_NEAREST
     return np.asarray(cv2.resize(values.astype(np.float32), size, interpolation=how), np.float32)
-
-
-def _folder(run: RunFolder) -> Path:
-    return run.path / "samples"

@@ -75,6 +75,7 @@ class RunFolder:
         self.model_file = path / "model.safetensors"
         self.figures_file = path / "figures.json"
         self.states = States(path / "states")
+        self.samples = path / "samples"
 
     def begin(self, settings: TrainingSettings, inputs: Inputs) -> None:
         """Start a new run.
@@ -155,9 +156,12 @@ class RunFolder:
                     yield entry
 
     def forget_after(self, step: int) -> None:
-        """Drop what was logged after a step, since a resumed run will come by there again."""
+        """Drop what was logged and drawn after a step, since a resumed run will come by there again."""
         kept = [entry for entry in self.history() if int(str(entry["step"])) <= step]
         write_atomically(self.log_file, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
+        for sheet in self.samples.glob("*.png"):
+            if sheet.stem.isdecimal() and int(sheet.stem) > step:
+                sheet.unlink(missing_ok=True)
         # a state's leftovers, of a process that was killed while it wrote
         for part in self.states.folder.glob(".*.part"):
             part.unlink(missing_ok=True)

@@ -54,9 +54,9 @@ def validate(
         loaded = [source.cache[number] for source, number in batch]
         x = torch.stack([picture.permute(2, 0, 1) for picture, _ in loaded]).to(fabric.device)
         mask = torch.cat([mask for _, mask in loaded]).to(place) > 127
-        with fabric.autocast():
-            out = pipeline(x)
-            drawn = pipeline.sample(x, samples) if samples else None
+        # in 32 bits, whatever it is trained in: as it will be used
+        out = pipeline(x)
+        drawn = pipeline.sample(x, samples) if samples else None
         maps = Maps(*(m[:, 0].to(place).float() for m in (out.total, out.aleatoric, out.epistemic)))
         sampled = drawn and Maps(
             *(m[:, 0].to(place).float() for m in (drawn.total, drawn.aleatoric, drawn.epistemic))
