@@ -66,6 +66,21 @@ def test_jpeg_of_grey_is_pillows_to_a_fraction_of_a_level() -> None:
         assert np.abs(levels(ours[0]) - by_pillow(picture, quality)).mean() < 0.4
 
 
+def test_jpeg_at_full_contrast_is_pillows_at_the_worst_qualities() -> None:
+    board = np.random.default_rng(2).integers(0, 2, (24, 32, 1)).repeat(3, 2).repeat(4, 0).repeat(4, 1)
+    picture = (255 * board).astype(np.uint8)
+    for quality in (3, 10, 41):  # steps end at 255; 5000 / 41 is no whole number
+        ours = jpeg(batch(picture), torch.tensor([quality]))
+        assert np.abs(levels(ours[0]) - by_pillow(picture, quality)).mean() < 0.2
+
+
+def test_colours_beyond_the_border_do_not_shine_in() -> None:
+    picture = np.full((18, 34, 3), (255, 0, 0), np.uint8)  # even sides that are no multiples of 16
+    picture[:, -1] = (0, 255, 0)
+    ours = jpeg(batch(picture), torch.tensor([95]))
+    assert np.abs(levels(ours[0]) - by_pillow(picture, 95))[:, -2:].mean() < 2
+
+
 @given(height=st.integers(1, 40), width=st.integers(1, 40), quality=st.integers(1, 100))
 @settings(max_examples=25, deadline=None)
 def test_jpeg_takes_any_size_and_gives_8_bits(height: int, width: int, quality: int) -> None:

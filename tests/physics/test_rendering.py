@@ -6,10 +6,10 @@ from torch import Tensor
 
 from smokescope.chance import make_keys
 from smokescope.physics.rendering import smoke
-from smokescope.physics.rendering.backdrop import survey
+from smokescope.physics.rendering.backdrop import Backdrop, survey
 from smokescope.physics.rendering.lookalikes import KINDS, render_lookalikes
 from smokescope.physics.rendering.noise import ROW, Dice, turbulence
-from smokescope.physics.rendering.plume import FACE, draw_habits, grow
+from smokescope.physics.rendering.plume import FACE, Habit, Plumes, draw_habits, grow
 from smokescope.physics.rendering.smoke import draw_shares, outline, render_smoke
 
 HEIGHT, WIDTH = 120, 160
@@ -111,6 +111,7 @@ def test_sizes_follow_real_smoke() -> None:
     assert shares.min().item() == pytest.approx(0.0005)
     assert 0.01 < (shares < 0.0006).float().mean() < 0.2
     assert shares.max() > 0.3
+    assert (shares > 0.1).float().mean().item() == pytest.approx(0.031, abs=0.006)  # FILLING, and a thin tail
 
 
 def test_masks_have_about_the_size_that_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +155,12 @@ def test_plumes_rise_from_their_source_and_lean_with_the_wind() -> None:
     assert strong.any()
     assert ((x - plumes.source[:, 0]).sign() == habit.wind.sign())[strong].all()
     assert 0 <= plumes.sunlight.min() <= plumes.sunlight.max() <= 1
+    at_x, at_y = (plumes.source * FACE).long().unbind(1)
+    begins = [
+        depth[0, y - 6 : y + 4, x - 4 : x + 5].amax()
+        for depth, x, y in zip(plumes.depth, at_x, at_y, strict=True)
+    ]
+    assert torch.stack(begins).median() > 0.3 * plumes.depth.amax((1, 2, 3)).median()
 
 
 class SunAt(Dice):
@@ -178,6 +185,69 @@ def test_the_side_away_from_the_sun_is_darker(azimuth: float) -> None:
     lit = [(plumes.sunlight * weight * side).sum() / (weight * side).sum() for side in (right, ~right)]
     assert abs(lit[0] - lit[1]) > 0.03
     assert (lit[0] > lit[1]) == (azimuth > 0)
+
+
+def thick_column(azimuth: float) -> Plumes:
+    sun = SunAt(keys(16, 7))
+    sun.azimuth = azimuth
+    return grow(sun, draw_habits(sun)._replace(thickness=torch.full((16,), 8.0)))
+
+
+def test_smoke_is_darker_below() -> None:
+    """The sun stands above: down each column of thick smoke there is less and less of its light."""
+    plumes = thick_column(0.0)
+    weight = plumes.depth.clamp(max=2)
+    row = torch.arange(FACE).view(-1, 1) - (weight * torch.arange(FACE).view(-1, 1)).sum(
+        2, keepdim=True
+    ) / weight.sum(2, keepdim=True).clamp(min=1e-6)
+    assert ((weight * row * plumes.sunlight).sum((1, 2, 3)) < 0).float().mean() > 0.9
+
+
+def test_smoke_before_the_sun_is_darker() -> None:
+    """What is seen of thick smoke is its near side, which a sun behind the camera shines upon."""
+    behind_us, behind_it = (
+        (plumes.sunlight * plumes.depth.clamp(max=2)).sum() / plumes.depth.clamp(max=2).sum()
+        for plumes in (thick_column(0.0), thick_column(torch.pi))
+    )
+    assert behind_us > behind_it + 0.05
+
+
+def upright(**changes: float) -> tuple[Habit, Plumes]:
+    """Smooth columns that neither lean nor fade, but for the changes."""
+    plain = {"wind": 0.0, "fade": 0.0, "dissolved": 0.0, "roughness": 0.0} | changes
+    habit = draw_habits(dice(16, 7))._replace(**{k: torch.full((16,), v) for k, v in plain.items()})
+    return habit, grow(dice(16, 7), habit)
+
+
+def test_the_denser_part_is_as_thick_as_the_habit_says() -> None:
+    habit, plumes = upright(roughness=1.2)
+    densest = plumes.depth.flatten(1).topk(FACE * FACE // 50, 1).values
+    torch.testing.assert_close(densest[:, -1], habit.thickness)
+
+
+def test_smoke_thins_out_on_its_way() -> None:
+    """As it spreads, it settles and dissolves: the share of it in the upper half falls with each."""
+
+    def upper(**changes: float) -> Tensor:
+        rows = upright(**changes)[1].depth.sum((1, 3))
+        return rows[:, : FACE // 2].sum(1) / rows.sum(1)
+
+    assert (upper(fade=2.0) < upper()).all()
+    assert (upper(dissolved=1.0) < upper()).all()
+    _, plumes = upright()
+    height = plumes.depth[:, 0].amax(2)  # of each row
+    near = height.gather(1, (plumes.source[:, 1:] * FACE).long() - 2)[:, 0]
+    middle = height[:, FACE // 2]
+    assert (near > 1.3 * middle).all()
+
+
+def test_the_later_the_wind_takes_hold_the_less_it_carries_off() -> None:
+    drift = []
+    for shear in (0.5, 1.3):
+        _, plumes = upright(wind=1.2, shear=shear)
+        columns = plumes.depth.sum((1, 2)) / plumes.depth.sum((1, 2, 3))[:, None]
+        drift.append((columns * (torch.arange(FACE) + 0.5) / FACE).sum(1) - plumes.source[:, 0])
+    assert (drift[1] < drift[0]).all()
 
 
 def test_thin_smoke_is_lit_through() -> None:
@@ -211,10 +281,27 @@ def test_shaded_smoke_is_darker() -> None:
     assert (bright > dark).all()
 
 
+def test_smoke_has_the_colour_of_the_light_and_of_the_air() -> None:
+    backdrop, sunlight = survey(hills(64)), torch.ones(64, 1, 1, 1)
+    red = torch.tensor([1.0, 0.0, 0.0]).view(1, 3, 1, 1).expand(64, -1, -1, -1)
+
+    def redness(seen: Backdrop) -> Tensor:
+        colour = smoke._airlight(dice(64, 3), seen, sunlight)
+        return (colour[:, 0] / colour.sum(1).clamp(min=1e-6)).flatten()
+
+    plain = redness(backdrop)
+    assert (redness(backdrop._replace(light=0.2 * backdrop.light + 0.8 * red)) > plain).all()
+    assert (redness(backdrop._replace(horizon=red)) > plain).float().mean() > 0.95
+
+
 def test_finds_the_skyline_and_knows_when_there_is_none() -> None:
-    pictures = torch.cat((hills(1, 0.3), hills(1, 0.7), torch.full((1, 3, HEIGHT, WIDTH), 0.5)))
+    snow = torch.full((1, 3, HEIGHT, WIDTH), 0.2)
+    snow[..., HEIGHT // 2 :, :] = 0.8  # brighter than the sky
+    pictures = torch.cat((hills(1, 0.3), hills(1, 0.7), torch.full((1, 3, HEIGHT, WIDTH), 0.5), snow))
     backdrop = survey(pictures)
-    assert backdrop.visible.tolist() == [True, True, False]
+    assert backdrop.visible.tolist() == [True, True, False, False]
+    assert (backdrop.skyline[2:] == 0.5).all()  # a guess, and the air has the picture's mean colour
+    torch.testing.assert_close(backdrop.horizon[2:], torch.full((2, 3, 1, 1), 0.5), atol=0.01, rtol=0)
     torch.testing.assert_close(
         backdrop.skyline[0], torch.full_like(backdrop.skyline[0], 0.3), atol=0.04, rtol=0
     )
@@ -226,10 +313,12 @@ def test_finds_the_skyline_and_knows_when_there_is_none() -> None:
     )
 
 
-def test_smoke_in_a_black_and_white_picture_is_grey() -> None:
+def test_what_is_put_into_a_black_and_white_picture_is_grey(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smoke, "draw_shares", lambda dice: torch.full((len(dice),), 0.1))
     grey = hills(8).mean(1, keepdim=True).expand(-1, 3, -1, -1).contiguous()
-    picture = render_smoke(grey, keys(8)).picture
-    assert (picture.amax(1) - picture.amin(1)).mean() < 0.01
+    made = [kind(dice(8), grey, survey(grey)) for kind, _ in KINDS]
+    for picture in (render_smoke(grey, keys(8)).picture, *made):
+        assert (picture.amax(1) - picture.amin(1)).max() < 0.02
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in KINDS], ids=lambda kind: kind.__name__)

@@ -139,6 +139,14 @@ def test_haze_lowers_transmission_and_follows_the_image_formation() -> None:
     torch.testing.assert_close(estimate, torch.full_like(estimate, clear), atol=2e-3, rtol=0)
 
 
+def lamps() -> Tensor:
+    """Specks on two greys: refined, the map goes beyond both ends before it is clipped."""
+    x = torch.full((1, 3, 40, 60), 0.5)
+    x[..., 30:] = 0.6
+    x[..., ::7, 20], x[..., ::5, 50] = 1.0, 0.0
+    return x
+
+
 PICTURES = {
     "black": torch.zeros(1, 3, 33, 21),
     "white": torch.ones(1, 3, 33, 21),
@@ -147,6 +155,7 @@ PICTURES = {
     "one pixel": torch.full((1, 3, 1, 1), 0.3),
     "one row": picture(1, 3, 1, 50, seed=12),
     "almost black": torch.full((1, 3, 16, 16), 1e-8),
+    "lamps": lamps(),
 }
 EXPECTED = {"black": 1.0, "white": 0.0, "grey": 0.0, "red": 1.0, "one pixel": 0.0, "almost black": 1.0}
 

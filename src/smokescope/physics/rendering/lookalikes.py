@@ -92,6 +92,7 @@ def sun_glare(dice: Dice, pictures: Tensor, backdrop: Backdrop) -> Tensor:
     height, width = pictures.shape[-2:]
     x, y = dice.uniform(-0.1, 1.1), backdrop.skyline.median(1).values - dice.uniform(0.05, 0.6)
     warm = torch.tensor([1.0, 0.95, 0.85], device=dice.device).view(1, 3, 1, 1)
+    warm = fade(warm, backdrop.colourful)
     aspect = width / height
 
     def disc(at_x: Tensor, at_y: Tensor, radius: Tensor, power: float) -> Tensor:
