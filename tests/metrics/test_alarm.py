@@ -50,6 +50,9 @@ def test_flagged_from_eight_pixels_of_40000_on(pixels: int, alarm: float) -> Non
 def test_half_does_not_exceed_half() -> None:
     probability, mask = picture()
     assert figures(lit(probability, 3, 4, 50, value=0.5), mask)["false_alarm_rate"] == 0
+    probability, mask = picture(smoke=(100, 100))
+    seven = lit(lit(probability, 3, 4, 50, value=0.5), 100, 100, 7)  # on the smoke, one too few of 40,000
+    assert figures(seven, mask)["detection_rate"] == 0
 
 
 @pytest.mark.parametrize(

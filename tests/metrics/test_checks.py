@@ -47,6 +47,14 @@ def test_masks_may_be_bools_or_numbers(mask: torch.Tensor) -> None:
     assert not smoke[0, 0, 0]
 
 
+def test_soft_masks_are_smoke_above_one_half() -> None:
+    soft = torch.tensor([[[0.0, 0.5, 0.51]], [[0.3, 0.5, 0.0]]])
+    assert check_pictures(P[:, :1, :3], soft)[1].tolist() == [[[False, False, True]], [[False] * 3]]
+    metric = OutOfDistribution()
+    metric.update(soft, torch.tensor([0.1, 0.2]).view(2, 1, 1).expand_as(soft))
+    assert metric.compute() == 1.0  # the second picture has no smoke
+
+
 @pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
 def test_halves_are_computed_as_the_float32_that_they_stand_for(half: torch.dtype) -> None:
     metrics = FBeta(), FBeta()

@@ -88,6 +88,7 @@ def test_what_most_draws_do_not_have_is_left_out() -> None:
     assert found is not None
     assert found.high["alarm"]["false_alarm_rate"] is None
     assert found.high["alarm"]["detection_rate"] == 1
+    assert found.low["alarm"]["shipped"]["detection_rate"] == 1  # at the threshold of the pictures' metrics
 
 
 def blunt(picture: Picture, by: float) -> Picture:

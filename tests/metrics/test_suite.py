@@ -124,6 +124,16 @@ def test_maps_are_optional(batch: tuple[Tensor, Tensor]) -> None:
         suite.update(*batch, sampled=random_maps(batch[1].shape, 1))
 
 
+def test_samples_are_compared_with_one_pass_where_maps_are_of_more(batch: tuple[Tensor, Tensor]) -> None:
+    probability, mask = batch
+    maps, sampled, one_pass = (random_maps(mask.shape, seed) for seed in (1, 2, 3))
+    suite, agreement = SmokeMetrics(), SamplingAgreement()
+    suite.update(probability, mask, maps, sampled, one_pass)
+    smoke = mask.flatten(1).any(1)
+    agreement.update(Maps(*(m[smoke] for m in one_pass)), Maps(*(m[smoke] for m in sampled)))
+    assert suite.compute()["uncertainty"].items() >= agreement.compute().items()
+
+
 def test_reset_forgets(batch: tuple[Tensor, Tensor]) -> None:
     suite = SmokeMetrics()
     nothing = suite.compute()
