@@ -57,6 +57,11 @@ def test_centre_bias_knows_its_closed_forms() -> None:
         attributes.place_map(middle) + attributes.place_map(corner)
     ) == pytest.approx(4.5)
     assert attributes.centre_bias(np.zeros((GRID, GRID))) is None
+    # A pixel of a picture smaller than the map covers its 4.8 cells evenly, and a part of the last.
+    one = np.zeros((5, 5), np.bool_)
+    one[0, 0] = True
+    cells = attributes.place_map(one)[0, :6]
+    assert cells == pytest.approx(np.array([1, 1, 1, 1, 0.8, 0]) / 4.8**2, rel=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (24, 24), (100, 333)])
@@ -138,6 +143,21 @@ def test_contrast_is_the_distance_in_lab() -> None:
     assert attributes.contrast(flat((90, 90, 90)), smoke) == pytest.approx(0, abs=1e-4)
 
 
+def test_contrast_is_that_of_a_loop_over_the_outline() -> None:
+    rng = np.random.default_rng(0)
+    picture = rng.integers(0, 256, (40, 150, 3), dtype=np.uint8)
+    smoke = np.zeros((40, 150), np.bool_)
+    smoke[20:30, 0:9] = smoke[5, 60] = smoke[38:, 100:104] = True
+    lab = np.asarray(cv2.cvtColor(picture.astype(np.float32) / 255, cv2.COLOR_RGB2LAB))
+    distances = []
+    for y, x in np.argwhere(smoke):
+        if not smoke[max(0, y - 1) : y + 2, max(0, x - 1) : x + 2].all():
+            around = slice(max(0, y - 3), y + 4), slice(max(0, x - 3), x + 4)  # 2 % of 150 to each side
+            inside, outside = (lab[around][part].mean(0) for part in (smoke[around], ~smoke[around]))
+            distances.append(np.linalg.norm(inside - outside))
+    assert attributes.contrast(picture, smoke) == pytest.approx(np.mean(distances), rel=1e-5)
+
+
 def test_smoke_on_the_horizon_keeps_its_contrast() -> None:
     """Grey between a bright sky and a dark slope: the whole surround has the smoke's own mean colour."""
     picture, smoke = flat((0, 0, 0)), square(40)
@@ -151,6 +171,7 @@ def test_smoke_on_the_horizon_keeps_its_contrast() -> None:
 def test_confusable_counts_bright_and_grey_outside_the_smoke() -> None:
     picture, smoke = flat((40, 60, 30)), np.zeros((120, 160), np.bool_)
     picture[:60] = (90, 140, 230)  # a blue sky
+    picture[60:80] = (100, 100, 100)  # grey, but not bright: a wood far away
     assert attributes.confusable(picture, smoke) == 0
     picture[:30] = (200, 205, 210)  # and cloud
     assert attributes.confusable(picture, smoke) == pytest.approx(0.25)
@@ -175,6 +196,15 @@ def test_the_smallest_smoke_of_a_large_picture_has_a_transmission() -> None:
     smoke[300, 801] = True
     inside, _ = attributes.transmissions(np.zeros((600, 1600, 3), np.uint8), smoke)
     assert inside == pytest.approx(1)
+
+
+def test_transmission_hardly_depends_on_resolution() -> None:
+    """The dark channel's patch has a fixed side, so pictures are brought to one size first."""
+    rng = np.random.default_rng(1)
+    picture = rng.integers(0, 256, (60, attributes.TRANSMISSION_SIDE, 3), dtype=np.uint8)
+    smoke = disc(20, 60, attributes.TRANSMISSION_SIDE, x=100, y=30)
+    twice = picture.repeat(2, 0).repeat(2, 1), smoke.repeat(2, 0).repeat(2, 1)
+    assert attributes.transmissions(*twice) == pytest.approx(attributes.transmissions(picture, smoke))
 
 
 def test_without_smoke_only_size_and_parts_are_known() -> None:

@@ -112,6 +112,11 @@ def test_some_pictures_are_seen_from_closer() -> None:
     assert (both[closer] >= 1.4).all()
     assert both.max() == pytest.approx(4.0, abs=0.1)
     assert (usual <= 1.4).all()
+    assert usual.median() == pytest.approx(
+        0.99, abs=0.02
+    )  # shrunk as often as enlarged: the root of 0.7 * 1.4
+    beyond = draw(own, GeometrySettings(scale=(1.0, 2.0), close=1.0, closest=1.5)).scale
+    assert (beyond == 2).all()  # never back into the range
 
 
 def test_pictures_are_stretched_and_squeezed_as_far_as_they_may() -> None:
@@ -175,6 +180,14 @@ def test_smoke_is_never_lost_nor_shrunk_away(
         window = 1 / 3 * min(height, width) / 1.3  # the smallest there can be
         if side < window / 8:
             assert areas.amin() >= 0.9 * min(12, side**2)
+
+
+def test_crops_hold_smoke_and_not_strokes_of_background() -> None:
+    strokes = torch.zeros(40, 2, 60, 80)
+    strokes[:, 0, 5:9, 5:9] = 1
+    strokes[:, 1, 40:, 40:] = 1
+    kept = shake(batch(strokes), (30, 40), 0, geometry(scale=(4, 4))).masks
+    assert (kept[:, 0].amax((1, 2)) > 0).all()
 
 
 def test_small_smoke_would_be_shrunk_away_without() -> None:

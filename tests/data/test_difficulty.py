@@ -80,7 +80,9 @@ def test_pictures_without_smoke_are_not_ranked() -> None:
     assert rank_by_difficulty(["a"], columns(empty)) == []
 
 
-@pytest.mark.parametrize(("share", "count"), [(0.0, 0), (0.01, 1), (0.25, 2), (0.3, 2), (0.375, 3), (1.0, 8)])
+@pytest.mark.parametrize(
+    ("share", "count"), [(0.0, 0), (0.01, 1), (0.2, 2), (0.25, 2), (0.3, 2), (0.375, 3), (1.0, 8)]
+)
 def test_the_share_is_rounded_to_pictures(share: float, count: int) -> None:
     ranking = rank_by_difficulty(list("abcdefgh"), columns(*({"size": 0.1 * i} for i in range(1, 9))))
     assert most_difficult(ranking, share) == ranking[:count]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from tests.data.test_plumes import blob, paste, scaled
 
-from smokescope.data.duplicates import Glance, glance, near_duplicate
+from smokescope.data.duplicates import CORRELATION, Glance, compare, glance, near_duplicate
 from smokescope.data.groups import Entry, Sieve
 from smokescope.data.plumes import plume
 
@@ -84,6 +84,29 @@ def test_moved_smoke_in_the_same_view_is_no_duplicate() -> None:
         here, there = (with_smoke(view, mask) for mask in masks)
         assert near_duplicate(glance(here, masks[0]), glance(there, masks[1])) is None
         assert near_duplicate(glance(here, None), glance(there, None)) is None  # seen without masks as well
+
+
+def test_smoke_too_small_to_change_the_whole_still_tells_frames_apart() -> None:
+    view = background(3)
+    puff = paste(scaled(blob(3), 0.12), 80, 90)
+    here, there = glance(view, None), glance(jpeg(with_smoke(view, puff), 90), None)
+    assert compare(here, there)[0].picture > CORRELATION
+    assert near_duplicate(here, there) is None
+
+
+def test_another_shape_or_light_is_another_picture() -> None:
+    picture = background(4)
+    squashed = np.asarray(cv2.resize(picture, (120, 200), interpolation=cv2.INTER_AREA), np.uint8)
+    dark = (0.5 * picture).astype(np.uint8)
+    for other in (squashed, dark):
+        assert near_duplicate(glance(picture, None), glance(other, None)) is None
+
+
+def test_copies_without_smoke_have_the_same_mask() -> None:
+    picture, nothing = background(5), np.zeros(SIZE, np.float32)
+    alike = near_duplicate(glance(picture, nothing), glance(jpeg(picture, 90), nothing))
+    assert alike is not None
+    assert alike.mask == 1
 
 
 def test_the_same_pixels_under_another_mask_are_not_near() -> None:

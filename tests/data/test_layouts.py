@@ -1,5 +1,6 @@
 """Data sets on disk: pairs in each layout, and every problem by name in one report before any work."""
 
+import os
 import warnings
 from pathlib import Path
 
@@ -83,12 +84,14 @@ def test_a_mask_by_ending_gives_way_to_a_picture_of_that_name(tmp_path: Path) ->
 
 
 def test_negatives_have_no_masks_and_no_smoke(tmp_path: Path) -> None:
-    files = [picture(tmp_path / name) for name in ("fog/1.jpg", "fog/deep/2.png", "clouds.jpg")]
+    names = ("clouds.jpg", "fog/1.jpg", "fog/deep/2.png", "fog/mask.jpg")
+    files = [picture(tmp_path / name) for name in names]
     listing = list_negatives(tmp_path)
     assert [(pair.name, pair.picture, pair.mask) for pair in listing.pairs] == [
-        ("clouds", files[2], None),
-        ("fog/1", files[0], None),
-        ("fog/deep/2", files[1], None),
+        ("clouds", files[0], None),
+        ("fog/1", files[1], None),
+        ("fog/deep/2", files[2], None),
+        ("fog/mask", files[3], None),  # a picture may be called so; a folder that is holds masks
     ]
     pixels, smoke = read_pair(listing.pairs[0])
     assert smoke.shape == pixels.shape[:2]
@@ -116,6 +119,21 @@ def test_folders_that_are_no_data_set(tmp_path: Path) -> None:
     (tmp_path / "gt").mkdir()
     with pytest.raises(SmokescopeError, match="img holds no pictures"):
         list_pairs(tmp_path)
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture(tmp_path / "a.jpg")
+    picture(tmp_path / "locked/b.jpg")
+    scandir = os.scandir
+
+    def locked(path: str) -> object:
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", locked)  # the tests may run as root, to whom nothing is locked
+    with pytest.raises(SmokescopeError, match="locked cannot be read: permission denied"):
+        list_negatives(tmp_path)
 
 
 def test_ambiguous_names_are_problems(tmp_path: Path) -> None:

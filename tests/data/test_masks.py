@@ -81,6 +81,12 @@ def test_jpeg_masks(tmp_path: Path) -> None:
         assert mask.max() <= 1
 
 
+def test_greys_may_be_a_little_coloured(tmp_path: Path) -> None:
+    """As JPEG leaves them; red counts, and more than that is a coloured picture."""
+    mask = read_mask(saved(tmp_path / "a.png", Image.new("RGB", (4, 4), (204, 208, 200))))
+    np.testing.assert_allclose(mask, 0.8)
+
+
 def test_a_mask_turned_by_exif_stands_upright(tmp_path: Path) -> None:
     stored = Image.fromarray(SMOKE.astype(np.uint8) * 255).transpose(Image.Transpose.ROTATE_90)
     exif = Image.Exif()
@@ -96,9 +102,11 @@ def white_with_alpha() -> Image.Image:
     ("image", "reason"),
     [
         (Image.new("RGB", (4, 4), (128, 0, 0)), "coloured"),
+        (Image.new("RGB", (4, 4), (204, 213, 204)), "coloured"),
         (palette([0, 0, 0, 128, 0, 0]), "coloured"),
         (white_with_alpha(), "transparent"),
         (Image.new("LA", (4, 4), (255, 0)), "transparent"),
+        (Image.new("LA", (4, 4), (255, 128)), "transparent"),
         (Image.fromarray(np.array([[0, 70_000]], np.int32)), "beyond 16 bits"),
         (Image.fromarray(np.array([[0, -1]], np.int32)), "beyond 16 bits"),
         (Image.fromarray(np.array([[0.0, 0.5]], np.float32)), "colour mode F"),

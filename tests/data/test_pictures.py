@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
-from smokescope.data.pictures import MAX_PIXELS, encode_png, read_picture
+from smokescope.data.pictures import MAX_PIXELS, encode_jpeg, encode_png, read_picture, shrink
 from smokescope.errors import SmokescopeError
 
 RNG = np.random.default_rng(7)
@@ -173,8 +173,9 @@ def test_one_pixel(tmp_path: Path) -> None:
 def test_floats_and_32_bits_are_refused(tmp_path: Path) -> None:
     floats = Image.fromarray(np.array([[0.0, 0.5]], np.float32))
     assert "floating-point" in refusal(saved(tmp_path / "f.tiff", floats))
-    deep = Image.fromarray(np.array([[0, 70_000]], np.int32))
-    assert "beyond 16 bits" in refusal(saved(tmp_path / "i.tiff", deep))
+    for value in (70_000, -1):
+        deep = Image.fromarray(np.array([[0, value]], np.int32))
+        assert "beyond 16 bits" in refusal(saved(tmp_path / "i.tiff", deep))
     assert "Lab" in refusal(saved(tmp_path / "lab.tiff", Image.new("LAB", (2, 2))))
 
 
@@ -262,3 +263,26 @@ def test_png_of_16_bits_is_read_the_same_by_others(tmp_path: Path) -> None:
     deep = RNG.integers(0, 65536, (5, 7), dtype=np.uint16)
     (tmp_path / "a.png").write_bytes(encode_png(deep))
     np.testing.assert_array_equal(cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_UNCHANGED), deep)
+
+
+def test_a_jpeg_loses_next_to_nothing(tmp_path: Path) -> None:
+    """Also of colours side by side, as an overlay has them: they are not halved in resolution."""
+    stripes = np.zeros((32, 32, 3), np.uint8)
+    stripes[:, ::2] = (255, 0, 0)
+    (tmp_path / "a.jpg").write_bytes(encode_jpeg(stripes))
+    assert np.abs(read_picture(tmp_path / "a.jpg").astype(int) - stripes).max() <= 12
+
+
+def test_shrinking_averages_all_that_a_pixel_covers() -> None:
+    values = RNG.random((36, 48), dtype=np.float32)
+    np.testing.assert_allclose(shrink(values, 12), values.reshape(9, 4, 12, 4).mean((1, 3)), rtol=1e-5)
+    assert shrink(COLOURS, 3).dtype == np.uint8
+
+
+@pytest.mark.parametrize(
+    ("size", "shrunk"), [((71, 200), (23, 64)), ((2, 999), (1, 64)), ((999, 2), (64, 1))]
+)
+def test_shrunken_sides_are_the_nearest_and_never_nothing(
+    size: tuple[int, int], shrunk: tuple[int, int]
+) -> None:
+    assert shrink(np.zeros(size, np.float32), 64).shape == shrunk

@@ -72,6 +72,8 @@ def test_exposure() -> None:
     assert quality.clipped(picture) == pytest.approx((0.1, 0.2))
     picture[:2, :, 0] = 200  # a colour is not burnt out
     assert quality.clipped(picture) == pytest.approx((0.1, 0))
+    picture[2:3, :, 0] = 200  # nor black
+    assert quality.clipped(picture) == pytest.approx((0, 0))
 
 
 @pytest.mark.parametrize(("level", "night"), [(20, True), (50, True), (52, False), (200, False)])

@@ -81,6 +81,12 @@ def test_the_nearest_is_the_same_land() -> None:
             assert nearest == {3: 0, 2: 1, 1: 2}[seed]
 
 
+def test_the_nearest_of_many_is_found() -> None:
+    """More than are compared closely, and the one meant is the most alike of them, not the first."""
+    others = Views.stack([*(describe_view(hills(seed)) for seed in range(20, 40)), VIEWS])
+    assert find_nearest(VIEWS, 3, others) == (23, 1.0)
+
+
 def test_what_is_shared() -> None:
     assert shared(np.array([4, 5, 5, 7, 8, 5, 8]), 4).tolist() == [False, True, True, False]
 

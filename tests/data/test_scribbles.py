@@ -13,8 +13,16 @@ from PIL import Image
 
 from smokescope.data import scribbles
 from smokescope.data.attributes import parts
+from smokescope.data.layouts import Pair
 from smokescope.data.pictures import encode_png
-from smokescope.data.scribbles import AWAY, draw_scribble, read_scribble, scribble_seed
+from smokescope.data.scribbles import (
+    AWAY,
+    BACKGROUND,
+    draw_scribble,
+    read_scribble,
+    read_scribbled,
+    scribble_seed,
+)
 from smokescope.errors import SmokescopeError
 
 Bools = NDArray[np.bool_]
@@ -176,3 +184,19 @@ def test_what_is_unclear_is_refused(tmp_path: Path, kind: str) -> None:
         read_scribble(tmp_path / "a.png")
     assert str(tmp_path / "a.png") in str(caught.value)
     assert words in str(caught.value)
+
+
+def test_a_scribble_stands_in_its_masks_place(tmp_path: Path) -> None:
+    picture = saved_png(tmp_path / "a.png", np.zeros((3, 4, 3), np.uint8))
+    scribble = saved_png(tmp_path / "a_gt.png", STROKES)
+    np.testing.assert_array_equal(read_scribbled(Pair("a", picture, scribble))[1], STROKES)
+    # a picture without smoke needs no strokes: all of it is background
+    assert (read_scribbled(Pair("a", picture, None))[1] == BACKGROUND).all()
+    turned = saved_png(tmp_path / "b_gt.png", STROKES.T)
+    with pytest.raises(SmokescopeError, match="differ in size: 4 x 3 and 3 x 4"):
+        read_scribbled(Pair("b", picture, turned))
+
+
+def saved_png(path: Path, pixels: NDArray[np.uint8]) -> Path:
+    path.write_bytes(encode_png(pixels))
+    return path
