@@ -25,6 +25,14 @@ def test_against_cross_entropy_of_the_drawn_pixels() -> None:
     torch.testing.assert_close(PartialCrossEntropy()(logits, drawn), (first + second) / 2)
 
 
+def test_faint_strokes_weigh_as_much() -> None:
+    """Shrunk with its picture, a short stroke may come to less than a pixel."""
+    logits, drawn = torch.randn(2, 1, 6, 8), strokes()
+    torch.testing.assert_close(
+        partial_cross_entropy(logits, 0.01 * drawn), partial_cross_entropy(logits, drawn)
+    )
+
+
 def test_no_gradient_where_nobody_drew() -> None:
     logits, drawn = torch.randn(2, 1, 6, 8, requires_grad=True), strokes()
     partial_cross_entropy(logits, drawn).backward()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from smokescope.chance import make_keys
@@ -198,18 +199,26 @@ def test_sampling_free_prediction_uses_the_mean_and_no_dropout(model: SmokeBVM) 
     logits = model.decode(encoding, encoding.posterior.mean, keys=None)
     prediction = model(x)
     assert torch.equal(prediction.logits, logits)
+    small = model.decoder(encoding.shared, encoding.posterior.mean, None)
+    torch.testing.assert_close(
+        logits, functional.interpolate(small, (40, 40), mode="bilinear", align_corners=False)
+    )
     torch.testing.assert_close(prediction.probability, torch.sigmoid(logits))
     torch.testing.assert_close(prediction.epistemic, prediction.total - prediction.aleatoric)
     assert prediction.epistemic.min() >= 0
 
 
 def test_normalises_inside(model: SmokeBVM) -> None:
+    """For each of the three that see the picture."""
     seen: list[Tensor] = []
-    model.get_submodule("encoder").register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    for part in ("encoder", "inference", "uncertainty"):
+        model.get_submodule(part).register_forward_pre_hook(lambda _, args: seen.append(args[0]))
     x = torch.rand(1, 3, 33, 34)
     model.eval()(x)
     mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
-    torch.testing.assert_close(seen[0], (x - mean.view(1, 3, 1, 1)) / std.view(1, 3, 1, 1))
+    assert len(seen) == 3
+    for each in seen:
+        torch.testing.assert_close(each, (x - mean.view(1, 3, 1, 1)) / std.view(1, 3, 1, 1))
 
 
 def test_paper_to_the_letter_and_default_within_its_limit() -> None:
@@ -219,6 +228,26 @@ def test_paper_to_the_letter_and_default_within_its_limit() -> None:
     assert paper.decoder.reduce_latent.inject.weight.shape == (2048, 2048 + 8, 3, 3)
     assert default.decoder.reduce_latent.inject.weight.shape == (32, 2048 + 8, 1, 1)
     assert sum(p.numel() for p in default.parameters()) <= 31_000_000
+
+
+def test_every_setting_reaches_its_part() -> None:
+    given = {
+        "dropout": 0.1,
+        "dropout_unit": "channel",
+        "uncertainty_base": "entropy",
+        "decoder_width": 6,
+        "latent": 5,
+        "aspp_growth": 3,
+        "aspp_bottleneck": 7,
+    }
+    with torch.device("meta"):
+        model = SmokeBVM(ModelSettings.from_dict({**PAPER.to_dict(), **SMALL, **given}))
+    decoder = model.decoder
+    assert (decoder.dropout, decoder.dropout_unit, model.uncertainty.base) == (0.1, "channel", "entropy")
+    assert model.inference.mean.out_features == 5
+    assert decoder.reduce_latent.inject.in_channels == model.encoder.channels[-1] + 5
+    assert decoder.context.outputs == 4 * 6 + 5 * 3
+    assert decoder.context.get_submodule("layers.0.0").weight.shape == (7, 24, 1, 1)
 
 
 def test_another_encoder_plugs_in() -> None:

@@ -191,6 +191,9 @@ class TestRCAB(ModelTester):
         assert isinstance(attention, ChannelAttention)
         f = second(torch.relu(first(x)))
         down, up = attention.gate[1], attention.gate[3]
+        assert isinstance(down, nn.Conv2d)
+        assert down.bias is not None
+        nn.init.ones_(down.bias)  # or its two units may both be silent, whatever is averaged
         gate = torch.sigmoid(up(torch.relu(down(f.mean((2, 3), keepdim=True)))))
         torch.testing.assert_close(model(x), x + gate * f)
 
@@ -286,6 +289,19 @@ def test_features_may_be_reduced_pixel_by_pixel() -> None:
     assert weights[0] == 9 * weights[1]
     shared = narrow.eval().prepare(features)
     assert narrow(shared, torch.zeros(2, 8), None).shape == (2, 1, 24, 32)
+
+
+def test_features_are_fused_at_the_finest_size_by_bilinear_enlarging() -> None:
+    torch.manual_seed(0)
+    model = BayesianDecoder((8, 12, 16, 20), width=8).eval()
+    seen: list[Tensor] = []
+    for attend in model.attention:
+        attend.register_forward_hook(lambda _, args, output: seen.append(output))
+    model.context.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    model([torch.randn(1, 8, 24 // s, 32 // s) for s in (1, 2, 4, 8)], torch.zeros(1, 8), None)
+    *maps, fused = seen
+    enlarged = [functional.interpolate(m, (24, 32), mode="bilinear", align_corners=False) for m in maps]
+    torch.testing.assert_close(fused, torch.cat(enlarged, 1))
 
 
 def test_the_finest_feature_gives_detail_to_what_was_fused_coarsely() -> None:

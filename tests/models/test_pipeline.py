@@ -14,10 +14,10 @@ from torch.nn import functional
 from smokescope.chance import make_keys
 from smokescope.models.build import SmokeModel
 from smokescope.models.bvm import Output, SmokeBVM
-from smokescope.models.pipeline import InputSettings, Pipeline, network_size, resize
+from smokescope.models.pipeline import InputSettings, Pipeline, enlarge_samples, network_size, resize
 from smokescope.models.settings import DEFAULT
 from smokescope.models.unet import UNet
-from smokescope.uncertainty import LN2, decompose
+from smokescope.uncertainty import LN2, Decomposition, decompose
 from tests.models.test_bvm import shrunk
 from tests.models.test_unet import TINY
 
@@ -159,6 +159,15 @@ def test_samples_are_at_the_temperature_and_at_the_pictures_size(bvm: SmokeBVM) 
     assert found.epistemic.max() > 0
     assert torch.equal(pipeline.sample(picture, 2).total, pipeline.sample(picture, 2).total)
     assert not torch.equal(pipeline.sample(picture, 2, keys).total, pipeline.sample(picture, 2).total)
+
+
+def test_maps_of_samples_stay_probabilities_in_full_precision() -> None:
+    """The weights of a smaller size add up to 1 but for rounding, and halves would be rounded once more."""
+    sure = Decomposition(torch.ones(1, 1, 37, 53), *torch.full((3, 1, 1, 37, 53), 0.25))
+    for maps in (sure, Decomposition(*(each.bfloat16() for each in sure))):
+        result = enlarge_samples(maps, torch.zeros(1, 3, 20, 31))
+        assert result.probability.max() <= 1
+        assert {each.dtype for each in result} == {torch.float32}
 
 
 def test_sampling_does_not_care_for_training_mode(bvm: SmokeBVM) -> None:
