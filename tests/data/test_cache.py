@@ -94,6 +94,20 @@ def test_negatives_have_empty_masks(data: Path) -> None:
     assert all(mask.max() == 0 for _, mask in content(cache))
 
 
+def test_scribbles_are_strokes_of_smoke_and_then_of_background(tmp_path: Path) -> None:
+    scribble = np.zeros((6, 8), np.uint8)
+    scribble[1, :3], scribble[4:, 5:] = 1, 2
+    for kind, pixels in (("img", np.zeros((6, 8, 3), np.uint8)), ("gt", scribble)):
+        (tmp_path / kind).mkdir()
+        Image.fromarray(pixels).save(tmp_path / kind / "a.png")
+    file = tmp_path / "a.cache"
+    decoded(tmp_path, file)  # as masks: the same files, but another cache
+    cache = PictureCache(list_pairs(tmp_path), SIDE, file, scribbles=True)
+    np.testing.assert_array_equal(cache[0][1].numpy(), 255 * np.stack((scribble == 1, scribble == 2)))
+    negatives = PictureCache(list_negatives(tmp_path / "img"), SIDE, scribbles=True)
+    assert [plane.unique().tolist() for plane in negatives[0][1]] == [[0], [255]]
+
+
 def test_another_time_size_name_or_setting_makes_it_anew(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,7 +44,28 @@ def test_frames_come_back_in_order(tmp_path: Path) -> None:
 def test_odd_sizes_are_rounded_up_for_players(tmp_path: Path) -> None:
     path = write(tmp_path / "v.mp4", frames(2, 47, 63))
     with open_video(path) as video:
-        assert {frame.pixels.shape for frame in video} == {(48, 64, 3)}
+        found = list(video)
+    assert {frame.pixels.shape for frame in found} == {(48, 64, 3)}
+    assert found[0].pixels[-1, :28].min() > 240  # what was at the border goes on: no black line
+
+
+def test_a_video_held_upright_is_read_upright(tmp_path: Path) -> None:
+    """A phone stores frames as its sensor lies, and a matrix that turns them clockwise (ISO 14496-12)."""
+    path = write(tmp_path / "v.mp4", frames(2))
+    plain, turned = (
+        b"".join(number.to_bytes(4, "big", signed=True) for number in matrix)
+        for matrix in (
+            (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30),
+            (0, 1 << 16, 0, -1 << 16, 0, 0, 0, 0, 1 << 30),
+        )
+    )
+    movie, track, rest = path.read_bytes().split(plain)
+    path.write_bytes(movie + plain + track + turned + rest)
+    with open_video(path) as video:
+        pixels = next(iter(video)).pixels
+    assert pixels.shape == (64, 48, 3)
+    assert pixels[:30].min() > 240  # the left half has come to lie above
+    assert pixels[34:].max() < 20
 
 
 @pytest.mark.parametrize("data", [b"#EXTM3U\n#EXTINF:1,\nhttp://127.0.0.1:9/x.ts\n", b"text", bytes(3000)])
