@@ -1,9 +1,10 @@
 """`smokescope predict`: all results of each picture and video, or one sentence."""
 
 import builtins
+import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -15,7 +16,9 @@ from tests.bright import bright, hill
 from tests.models.test_unet import TINY
 
 import smokescope
+from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import save_model
+from smokescope.data import files
 from smokescope.data.pictures import encode_png
 from smokescope.data.videos import open_video, write_video
 from smokescope.inference import Segmenter
@@ -69,7 +72,11 @@ def test_every_picture_has_all_its_results(run: Run, model: Path, pictures: Path
     assert written(out) == names | {"report.html"}
     told = {name: json.loads((out / f"{name}.json").read_text()) for name in ("smoke", "sub/unsure", "clear")}
     assert [each["verdict"] for each in told.values()] == ["smoke", "unsure", "nothing"]
-    assert told["smoke"]["model"] == {"name": "m.safetensors", "sha256": told["clear"]["model"]["sha256"]}
+    assert told["smoke"]["model"] == {
+        "name": "m.safetensors",
+        "sha256": summarise(model).metadata["sha256"],
+        "file_sha256": hashlib.sha256(model.read_bytes()).hexdigest(),
+    }
     assert len(told["smoke"]["model"]["sha256"]) == 64
     assert told["smoke"]["smokescope"] == smokescope.__version__
     assert told["smoke"]["file"] == str(pictures / "smoke.png")
@@ -136,6 +143,35 @@ def test_resume_skips_what_is_done(run: Run, model: Path, pictures: Path, tmp_pa
     assert all(path.stat().st_mtime != 2e9 for path in out.rglob("*.json"))
 
 
+def test_resume_knows_a_model_with_other_thresholds(
+    run: Run, model: Path, pictures: Path, tmp_path: Path
+) -> None:
+    out, retuned = tmp_path / "out", tmp_path / "retuned" / model.name  # the same name, the same weights
+    run("predict", pictures, "--out", out, "--model", model)
+    for path in out.rglob("*.json"):
+        os.utime(path, (2e9, 2e9))
+    run("convert", model, "--out", retuned, "--set", "verdicts.smoke_above=0.9")
+    done = run("predict", pictures, "--out", out, "--model", retuned, "--resume")
+    assert done.returncode == 0
+    assert all(path.stat().st_mtime != 2e9 for path in out.rglob("*.json"))
+
+
+def test_a_picture_that_goes_meanwhile_spoils_no_report(
+    run: Run, model: Path, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, write = tmp_path / "out", files.write_together
+
+    def write_and_tidy_up(written: Mapping[Path, bytes | Path]) -> None:
+        write(written)
+        (pictures / "smoke.png").unlink(missing_ok=True)  # as cameras' folders do with what is old
+
+    monkeypatch.setattr(files, "write_together", write_and_tidy_up)
+    done = run("predict", pictures / "smoke.png", pictures / "clear.png", "--out", out, "--model", model)
+    assert (done.returncode, done.stdout[:6]) == (1, "1 of 2")
+    assert done.stderr == f"smokescope: {pictures / 'smoke.png'} does not exist\n"
+    assert "1 picture: 0 smoke, 0 unsure, 1 nothing" in (out / "report.html").read_text()
+
+
 def test_a_video_is_annotated_frame_by_frame(run: Run, model: Path, video: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run("predict", video, "--out", out, "--model", model, "--every", 2)
@@ -160,12 +196,47 @@ def test_a_video_is_annotated_frame_by_frame(run: Run, model: Path, video: Path,
     assert changed == [False, False, False, False, True, True, True, True]  # 3 was not looked at; 5 keeps 4's
 
 
+def test_of_a_video_without_smoke_the_nearest_to_it_is_shown(run: Run, model: Path, tmp_path: Path) -> None:
+    with write_video(tmp_path / "calm.mp4", Fraction(5)) as writer:
+        for red in (10, 60, 30):
+            writer.add(hill(red))
+    run("predict", tmp_path / "calm.mp4", "--out", tmp_path / "out", "--model", model)
+    told = json.loads((tmp_path / "out" / "calm.json").read_text())
+    assert (told["verdict"], told["video"]["frame"]) == ("nothing", 1)
+
+
+@pytest.mark.parametrize("ending", [".mp4", ".jsonl", ".frame.jpg"])
+def test_resume_does_a_video_again_that_lacks_a_file(
+    run: Run, model: Path, video: Path, tmp_path: Path, ending: str
+) -> None:
+    out = tmp_path / "out"
+    arguments = ("predict", video, "--out", out, "--model", model, "--every", 4)
+    run(*arguments)
+    before = written(out)
+    os.utime(out / "clip.json", (2e9, 2e9))
+    run(*arguments, "--resume")
+    assert (out / "clip.json").stat().st_mtime == 2e9
+    (out / f"clip{ending}").unlink()
+    assert run(*arguments, "--resume").returncode == 0
+    assert written(out) == before
+
+
+def test_a_disk_that_fills_up_after_the_video_leaves_nothing(
+    run: Run, model: Path, video: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out" / "clip.frame.jpg").mkdir(parents=True)  # in its way, as a full disk would be
+    done = run("predict", video, "--out", tmp_path / "out", "--model", model, "--every", 4)
+    assert done.returncode == 2
+    assert "clip.frame.jpg cannot be written" in done.stderr
+    assert written(tmp_path / "out") == set()
+
+
 def test_a_video_cut_short_leaves_nothing(run: Run, model: Path, video: Path, tmp_path: Path) -> None:
     video.write_bytes(video.read_bytes()[: video.stat().st_size // 2])
     done = run("predict", video, "--out", tmp_path / "out", "--model", model)
     assert done.returncode == 2
     assert "clip.mov is" in done.stderr
-    assert written(tmp_path / "out") == set()
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_video_whose_results_cannot_be_written_leaves_nothing(

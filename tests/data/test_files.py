@@ -76,6 +76,24 @@ def test_a_rename_that_fails_takes_the_first_of_two_back(
     assert everything_in(tmp_path) == {}
 
 
+def test_a_file_that_waits_is_moved_with_the_others_or_goes_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, large = tmp_path / ".waiting", tmp_path / "large"
+    waiting.write_bytes(b"much")
+    write_together({large: waiting, tmp_path / "small": b"1"})
+    assert everything_in(tmp_path) == {"large": b"much", "small": b"1"}
+    waiting.write_bytes(b"more")
+    with pytest.raises(SmokescopeError, match="below cannot be written"):
+        write_together({large: waiting, tmp_path / "small" / "below": b"2"})
+    assert everything_in(tmp_path) == {"large": b"much", "small": b"1"}
+    waiting.write_bytes(b"more")
+    monkeypatch.setattr(os, "fsync", no_space)  # where a full disk may show itself first
+    with pytest.raises(SmokescopeError, match="large cannot be written: no space left"):
+        write_together({large: waiting})
+    assert everything_in(tmp_path) == {"large": b"much", "small": b"1"}
+
+
 def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt

@@ -71,6 +71,27 @@ def test_small_means_are_not_called_zero(tmp_path: Path) -> None:
     assert "epistemic &lt; 0.001 nats" in html
 
 
+def test_the_first_regions_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
+    row(tmp_path, "a", 230)
+    path = tmp_path / "a.json"
+    record = json.loads(path.read_text())
+    told = {
+        "peak": 0.91,
+        "share": 0.0123,
+        "probability": 0.5,
+        "total": 0.31,
+        "epistemic": 0.05,
+        "doubt": 0.012,
+    }
+    record["regions"] = 7 * [record["regions"][0] | told]
+    path.write_text(json.dumps(record))
+    _, html = picture_row(read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640)
+    line = "<td>91 %</td><td>1.23 %</td><td>0.31</td><td>0.012</td></tr>"
+    assert (html.count("<tr><td>"), html.count(line)) == (5, 5)
+    assert "and 2 more" in html
+    assert html.count("<polygon") == 7
+
+
 def test_large_pictures_are_shown_small(tmp_path: Path) -> None:
     _, html = row(tmp_path, "a", 230, side=80)
     assert {image.size for image in images(html).values()} == {(80, 60)}
@@ -96,6 +117,8 @@ def test_the_page_counts_and_asks_for_nothing(tmp_path: Path) -> None:
     outside = re.findall(r'(?:src|href)="(?!data:|[\w.]+\.(?:overlay\.jpg|json)")[^"]*"', html)
     assert outside == []
     assert not re.search(r"https?:|@import|url\(", html)
+    for name in ("total", "aleatoric", "epistemic"):  # a scale without its unit is none
+        assert re.search(rf'class="scale {name}">0 <i></i> 0\.\d+ &nbsp; nats ', html)
     for control in ('name="map"', 'name="fade"', 'name="sort"', 'name="verdict"', 'name="regions"'):
         assert control in html
 

@@ -1,7 +1,10 @@
 """The weights that come with smokescope, if this build has any."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smokescope.errors import SmokescopeError
@@ -31,6 +34,20 @@ def require_embedded() -> Traversable:
     return found
 
 
+@contextmanager
+def model_file(model: Path | None) -> Iterator[Path]:
+    """A model's own file; None is the embedded one.
+
+    Raises:
+        SmokescopeError: As for `require_embedded`.
+    """
+    if model is not None:
+        yield model
+        return
+    with as_file(require_embedded()) as path:
+        yield path
+
+
 def load_embedded() -> "Pipeline":
     """Load the model that comes with smokescope.
 
@@ -39,5 +56,5 @@ def load_embedded() -> "Pipeline":
     """
     from smokescope.checkpoints.model import load_model
 
-    with as_file(require_embedded()) as path:
+    with model_file(None) as path:
         return load_model(path)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from smokescope.data.inputs import PictureFile
     from smokescope.inference import Segmenter
     from smokescope.report.annotate import Show
-    from smokescope.report.results import Result
 
     Annotate = Callable[[PictureFile, Path, Segmenter, int, Mapping[str, object], Show], None]
 
@@ -64,8 +63,7 @@ def predict(
     from smokescope.data.files import try_file, try_folder, write_together
     from smokescope.data.inputs import VIDEO_SUFFIXES, collect_pictures
     from smokescope.data.pictures import SUFFIXES, read_picture
-    from smokescope.report.coco import encode_coco
-    from smokescope.report.results import encode_results, is_done, read_result, refuse_replacing
+    from smokescope.report.results import ENDINGS, VIDEO_ENDINGS, encode_results, is_done, refuse_replacing
 
     found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES)
     refuse_replacing(found.pictures, out)
@@ -88,7 +86,7 @@ def predict(
 
     def predict_video(file: PictureFile) -> None:
         named = {**about, "file": str(file.path), "every": every}
-        if not (resume and is_done(file, out, named) and file.result(out, ".mp4").is_file()):
+        if not (resume and is_done(file, out, named, (*ENDINGS, *VIDEO_ENDINGS))):
             annotate_video = _annotate_video(file.path)
             with enough_memory(file.path), progress_bar(file.path.name) as show:
                 annotate_video(file, out, segmenter, every, named, show)
@@ -103,21 +101,23 @@ def predict(
         except SmokescopeError as error:
             complain(error)
             failed += 1
-    if done:
-        results = [read_result(file, out) for file in done]
-        page = _page(results, out, f"By {identity['name']}, smokescope {__version__}")
-        write_together({out / "report.html": page, **({coco: encode_coco(results)} if coco else {})})
-        counted = f"{len(done)} of {len(done) + failed} are done"
+    outcome = _report(done, out, coco, f"By {identity['name']}, smokescope {__version__}")
+    failed += outcome.failed
+    if outcome.done:
+        counted = f"{outcome.done} of {outcome.done + failed} are done"
         typer.echo(f"{counted} by {shown(segmenter)}: open {out / 'report.html'}")
-    raise typer.Exit(Outcome(len(done), failed).exit_code)
+    raise typer.Exit(Outcome(outcome.done, failed).exit_code)
 
 
 def _identity(model: Path | None, segmenter: Segmenter) -> dict[str, str]:
-    """A model's name, and the checksum of its weights as its file has it."""
-    from smokescope.inference.identity import weights_checksum
+    """A model's name, the checksum of its weights as its file has it, and that of the file."""
+    from smokescope.inference.identity import file_checksum, weights_checksum
 
-    name = "the embedded model" if model is None else model.name
-    return {"name": name, "sha256": weights_checksum(segmenter.engine, model) or ""}
+    return {
+        "name": "the embedded model" if model is None else model.name,
+        "sha256": weights_checksum(segmenter.engine, model) or "",
+        "file_sha256": file_checksum(model),  # of thresholds too, by which `--resume` knows other answers
+    }
 
 
 def _annotate_video(path: Path) -> Annotate:
@@ -135,13 +135,23 @@ def _annotate_video(path: Path) -> Annotate:
     return annotate_video
 
 
-def _page(results: Sequence[Result], out: Path, words: str) -> bytes:
+def _report(done: Sequence[PictureFile], out: Path, coco: Path | None, words: str) -> Outcome:
+    """Write the page, and COCO's file; a picture that has gone meanwhile is told and left out."""
+    from smokescope.data.files import write_together
+    from smokescope.report.coco import encode_coco
     from smokescope.report.predict_page import picture_side, predict_page
     from smokescope.report.predict_row import picture_row
+    from smokescope.report.results import Result, read_result
 
-    rows, side = [], picture_side(len(results))
-    with progress_bar("report") as show:
-        for number, result in enumerate(results, 1):
-            rows.append(picture_row(result, out, side))
-            show(number, len(results))
-    return predict_page(rows, words).encode("utf-8", "backslashreplace")  # names may hold what is no text
+    results, rows, side = list[Result](), list[tuple[str, str]](), picture_side(len(done))
+
+    def add(file: PictureFile) -> None:
+        result = read_result(file, out)
+        rows.append(picture_row(result, out, side))
+        results.append(result)
+
+    outcome = work_through(done, add, label="report")
+    if results:
+        page = predict_page(rows, words).encode("utf-8", "backslashreplace")  # names may hold what is no text
+        write_together({out / "report.html": page, **({coco: encode_coco(results)} if coco else {})})
+    return outcome

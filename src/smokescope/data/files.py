@@ -57,13 +57,13 @@ def make_folder(path: Path) -> list[Path]:
             pass
         return made
     except OSError as error:
-        _remove_empty(made)
+        remove_empty(made)
         raise SmokescopeError(f"the folder {path} cannot be written to: {plain_reason(error)}") from error
 
 
 def try_folder(path: Path) -> None:
     """As `make_folder`, before there is anything to write: one that was not there is removed again."""
-    _remove_empty(make_folder(path))
+    remove_empty(make_folder(path))
 
 
 def try_file(path: Path) -> None:
@@ -85,11 +85,12 @@ def write_atomically(path: Path, data: bytes) -> None:
     write_together({path: data})
 
 
-def write_together(files: Mapping[Path, bytes]) -> None:
+def write_together(files: Mapping[Path, bytes | Path]) -> None:
     """Write files that belong together: all of them appear, each whole, or none does.
 
     Every byte is on the disk under a temporary name before the first file takes its final one, so a full
-    disk shows itself in time. Missing folders are made.
+    disk shows itself in time. Missing folders are made. What was too large for a memory comes as the path of
+    a file in the same folder, which is moved.
 
     Raises:
         SmokescopeError: A file cannot be written; nothing new is left behind.
@@ -103,8 +104,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
                 _refuse_others(path)
                 made = [*_missing(path.parent), *made]
                 path.parent.mkdir(parents=True, exist_ok=True)
-                # Hidden, so that no walk picks it up; short, so that it fits wherever the final name does.
-                waiting[path] = path.with_name(f".{secrets.token_hex(8)}.part")
+                waiting[path] = data if isinstance(data, Path) else waiting_name(path)
                 _write_through(waiting[path], data)
         for path in files:
             with _naming(path):
@@ -115,19 +115,26 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         for leftover in [*waiting.values(), *created]:  # what took an older file's place is whole, and stays
             with suppress(OSError):
                 leftover.unlink()
-        _remove_empty(made)
+        remove_empty(made)
         raise
+
+
+def waiting_name(path: Path) -> Path:
+    """A name beside another, for what is to take it when it is whole."""
+    # Hidden, so that no walk picks it up; short, so that it fits wherever the final name does.
+    return path.with_name(f".{secrets.token_hex(8)}.part")
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove what `make_folder` made, where nothing came to be in it."""
+    for each in folders:
+        with suppress(OSError):  # it was not made after all, or something is in it
+            each.rmdir()
 
 
 def _missing(folder: Path) -> list[Path]:
     """A folder and those above it that are not there, the deepest first."""
     return [each for each in (folder, *folder.parents) if not each.exists()]
-
-
-def _remove_empty(folders: Iterable[Path]) -> None:
-    for each in folders:
-        with suppress(OSError):  # it was not made after all, or something is in it
-            each.rmdir()
 
 
 def _refuse_others(path: Path) -> None:
@@ -136,10 +143,11 @@ def _refuse_others(path: Path) -> None:
         raise SmokescopeError(f"{path} cannot be written: a folder or device has that name")
 
 
-def _write_through(path: Path, data: bytes) -> None:
-    with path.open("xb") as stream:
-        stream.write(data)
-        stream.flush()
+def _write_through(path: Path, data: bytes | Path) -> None:
+    with path.open("xb" if isinstance(data, bytes) else "r+b") as stream:
+        if isinstance(data, bytes):
+            stream.write(data)
+            stream.flush()
         os.fsync(stream.fileno())
 
 

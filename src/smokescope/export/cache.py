@@ -12,18 +12,16 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from hashlib import sha256
-from importlib.resources import as_file
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from smokescope import __version__
-from smokescope.checkpoints.embedded import require_embedded
-from smokescope.data.files import open_input, write_together
+from smokescope.checkpoints.embedded import model_file
+from smokescope.data.files import write_together
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.base import Engine
+from smokescope.inference.identity import file_checksum
 from smokescope.inference.segmenter import load_engine
 
 log = logging.getLogger(__name__)
@@ -47,7 +45,7 @@ def load_exported(model: Path | None, format: Exported) -> Engine:
     Raises:
         SmokescopeError: The model cannot be read or exported, or a package is missing.
     """
-    with _weights(model) as path:
+    with model_file(model) as path:
         place = cache_folder() / "models" / _key(path, format)
         with suppress(SmokescopeError):  # it is not there, or damaged, and then replaced
             engine = load_engine(place / FILES[format], "cpu")
@@ -126,15 +124,4 @@ def _forget_old(folder: Path) -> None:
 
 
 def _key(path: Path, format: str) -> str:
-    with open_input(path) as stream:
-        return f"{sha256(stream.read()).hexdigest()[:32]}-{__version__}-{format}"
-
-
-@contextmanager
-def _weights(model: Path | None) -> Iterator[Path]:
-    """The model's own file."""
-    if model is not None:
-        yield model
-        return
-    with as_file(require_embedded()) as path:
-        yield path
+    return f"{file_checksum(path)[:32]}-{__version__}-{format}"

@@ -1,10 +1,26 @@
-"""Which weights a model computes with, whatever file and engine it came by."""
+"""Which model it is, whatever engine runs it: checksums of its weights and of its file."""
 
+from hashlib import sha256
 from importlib.resources import as_file
 from pathlib import Path
 
+from smokescope.checkpoints.embedded import embedded_weights, model_file
+from smokescope.data.files import open_input
 from smokescope.inference.engines.base import Engine
 from smokescope.inference.engines.exported import ExportedEngine
+
+
+def file_checksum(model: Path | None) -> str:
+    """SHA-256 of a model's whole file: of its weights, thresholds and all else that it answers by.
+
+    Args:
+        model: The file; None is the embedded one. Beside an .xml file, which says which, is its .bin file.
+
+    Raises:
+        SmokescopeError: It cannot be read.
+    """
+    with model_file(model) as path, open_input(path) as stream:
+        return sha256(stream.read()).hexdigest()
 
 
 def weights_checksum(engine: Engine, file: Path | None) -> str | None:
@@ -16,7 +32,6 @@ def weights_checksum(engine: Engine, file: Path | None) -> str | None:
     """
     if isinstance(engine, ExportedEngine):
         return engine.card.sha256
-    from smokescope.checkpoints.embedded import embedded_weights
     from smokescope.checkpoints.files import summarise  # here: it loads torch
 
     if file is not None:

@@ -1,13 +1,12 @@
 """A video with what was found in it drawn over each frame, and a line of JSON for each frame looked at."""
 
 import json
-import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from smokescope.data.files import make_folder, write_together
+from smokescope.data.files import make_folder, remove_empty, waiting_name, write_together
 from smokescope.data.inputs import PictureFile
 from smokescope.data.pictures import encode_jpeg
 from smokescope.data.videos import Frame, open_video, write_video
@@ -39,17 +38,14 @@ def annotate_video(
     final = file.result(out, ".mp4")
     if final.is_dir():
         raise SmokescopeError(f"{final} cannot be written: a folder has that name")
-    make_folder(final.parent)
-    waiting = final.with_name(f".{secrets.token_hex(8)}.part")
-    ours = (waiting,) if final.exists() else (waiting, final)  # what took an older video's place stays
+    made, waiting = make_folder(final.parent), waiting_name(final)
     try:
         files = _look(file, waiting, segmenter, every, about, show)
-        waiting.replace(final)
-        write_together({file.result(out, ending): data for ending, data in files.items()})
+        write_together({final: waiting, **{file.result(out, ending): data for ending, data in files.items()}})
     except BaseException:  # Ctrl-C leaves nothing behind either
-        for leftover in ours:
-            with suppress(OSError):
-                leftover.unlink()
+        with suppress(OSError):
+            waiting.unlink(missing_ok=True)
+        remove_empty(made)
         raise
 
 

@@ -42,12 +42,12 @@ class Quantity(NamedTuple):
 
 QUANTITIES = {
     "probability": Quantity("Probability", "of smoke, from 0 to 1", PROBABILITY, 1.0),
-    "total": Quantity("Total", "all doubt, in nats up to ln 2 = 0.69", TOTAL, LN2),
+    "total": Quantity("Total", "nats of doubt in all; there cannot be more", TOTAL, LN2),
     "aleatoric": Quantity(
-        "Aleatoric", "doubt that lies in the picture: thin smoke, soft borders, blur", ALEATORIC, LN2
+        "Aleatoric", "nats of doubt that lies in the picture: thin smoke, soft borders, blur", ALEATORIC, LN2
     ),
     "epistemic": Quantity(  # seldom more: on the others' scale nobody would see it
-        "Epistemic", "and more: doubt that lies in the model, which has not seen the like", EPISTEMIC, 0.1
+        "Epistemic", "nats or more of doubt that lies in the model, for want of the like", EPISTEMIC, 0.1
     ),
 }
 
@@ -110,15 +110,17 @@ def read_result(file: PictureFile, out: Path) -> Result:
     return Result(file, read_record(file.result(out, ".json"), FORMAT))
 
 
-def is_done(file: PictureFile, out: Path, about: Mapping[str, object]) -> bool:
-    """Whether results are there, whole, newer than the picture, and made in the same way."""
+def is_done(
+    file: PictureFile, out: Path, about: Mapping[str, object], endings: Sequence[str] = ENDINGS
+) -> bool:
+    """Whether results are there, all of these, newer than the picture, and made in the same way."""
     try:
         _, record = read_result(file, out)
         same = all(record.take(key).value == value for key, value in about.items())
         newer = file.path.stat().st_mtime <= record.path.stat().st_mtime
     except (SmokescopeError, OSError):
         return False
-    return same and newer and all(file.result(out, ending).is_file() for ending in ENDINGS)
+    return same and newer and all(file.result(out, ending).is_file() for ending in endings)
 
 
 def read_map(file: PictureFile, out: Path, name: str) -> NDArray[np.uint8]:
