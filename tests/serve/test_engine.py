@@ -66,9 +66,41 @@ def test_the_first_waits_a_moment_for_others() -> None:
         first = submit(engine, 1)
         await asyncio.sleep(0.05)
         await asyncio.gather(first, submit(engine, 2))
+        assert engine.stuck_for == 0  # idle is not stuck, for however long
 
     with_engine(segmenter, work, gather_seconds=2.0, batch=2)
     assert [len(batch) for batch in segmenter.batches] == [2]
+
+
+def test_large_pictures_go_in_smaller_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smokescope.serve.engine.BATCH_PIXELS", 2 * 40 * 30)
+    segmenter = Brightness()
+
+    async def work(engine: Engine) -> None:
+        await asyncio.gather(*(submit(engine, level) for level in range(1, 6)))
+
+    with_engine(segmenter, work, gather_seconds=0.5, batch=8)
+    assert [len(batch) for batch in segmenter.batches] == [2, 2, 1]
+
+
+def test_time_in_the_queue_is_told_as_that() -> None:
+    segmenter, told = Brightness(), list[Timings]()
+
+    def tell(_: Pixels, prediction: Prediction, timings: Timings) -> bytes:
+        told.append(timings)
+        return b""
+
+    async def work(engine: Engine) -> None:
+        segmenter.free.clear()
+        plug = [submit(engine, 9, width=5), submit(engine, 9, width=6)]  # both places are taken
+        await until(lambda: engine.waiting == 0)
+        job = engine.submit(png(), (40, 30), tell)
+        await asyncio.sleep(0.3)
+        segmenter.free.set()
+        await asyncio.gather(job, *plug)
+
+    with_engine(segmenter, work)
+    assert told[0].wait >= 0.3
 
 
 def test_a_full_queue_refuses_and_a_cancelled_job_makes_room() -> None:
@@ -114,6 +146,10 @@ def test_a_damaged_picture_fails_alone() -> None:
         assert isinstance(good, Answered)
         assert isinstance(fine, Answered)
         assert isinstance(bad, SmokescopeError)
+        assert engine.batches == 1
+        with pytest.raises(SmokescopeError):
+            await engine.submit(whole[:-600], (200, 200), render)
+        assert engine.batches == 1  # the model was given nothing
 
     with_engine(Brightness(), work)
 

@@ -128,7 +128,7 @@ def test_from_drop_to_regions(page: Page) -> None:
     assert not page.is_visible("#drop")
     assert not page.is_visible("#problem")
     assert page.inner_text("#verdict-word") == "Smoke"
-    assert page.inner_text("#verdict-words") == "Raise the alarm: 2 regions are smoke, one is uncertain."
+    assert page.inner_text("#verdict-words") == "Look at once: 2 regions are smoke, one is uncertain."
     assert page.inner_text("#status").startswith("Smoke.")
     assert page.inner_text("#facts").startswith("160 × 120 pixels")
     regions = page.locator(".region").all_inner_texts()

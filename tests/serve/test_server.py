@@ -115,6 +115,13 @@ def test_too_large_is_heard_by_who_sends_on_without_listening(address: str) -> N
         assert everything(stubborn).startswith(b"HTTP/1.1 413")
 
 
+def test_too_large_begins_a_byte_above_the_limit_and_is_told_before_it_is_sent(address: str) -> None:
+    whole = png().ljust(LIMITS.body_bytes, b"\0")  # what follows a picture does not matter
+    assert httpx.post(address + "/v1/segment", content=whole, headers=PICTURE).status_code == 200
+    with connect(address, head(LIMITS.body_bytes + 1)) as announced:
+        assert announced.recv(100).startswith(b"HTTP/1.1 413")
+
+
 def test_an_endless_body_is_cut_off(address: str) -> None:
     with connect(address, head(None)) as endless:
         assert seconds_until_cut_off(endless, b"2710\r\n" + bytes(10_000) + b"\r\n") < 8
@@ -163,6 +170,7 @@ def test_nobody_works_for_who_has_gone(address: str, segmenter: Brightness, serv
         segmenter.free.set()
         assert [plug.result().status_code for plug in plugs] == [200, 200]
     assert is_served(address)
+    assert service.figures.requests["/v1/segment", 504] == 0  # no answer was late
     assert 73 not in {shape[1] for batch in segmenter.batches for shape in batch}
 
 

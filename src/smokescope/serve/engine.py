@@ -182,10 +182,10 @@ class Engine:
                     await self._arrived.wait()
 
     async def _work(self, batch: list[Job]) -> None:
-        self.batches += 1
         taken = time.perf_counter()
         read = await asyncio.gather(*(self._decode(job) for job in batch))
         good = [(job, pixels) for job, pixels in zip(batch, read, strict=True) if pixels is not None]
+        self.batches += bool(good)
         decoded = time.perf_counter()
         predictions = await self._predict([pixels for _, pixels in good])
         predicted = time.perf_counter()

@@ -43,11 +43,12 @@ class Gate:
             return
         started = time.perf_counter()
         sending = _has_body(scope)
-        answered = linger = False
+        answered = linger = gone = False
 
         async def watched() -> Message:
-            nonlocal sending
+            nonlocal sending, gone
             message = await receive()
+            gone = message["type"] == "http.disconnect"
             sending = bool(message.get("more_body", False))
             return message
 
@@ -60,7 +61,8 @@ class Gate:
                     headers.setdefault(name, value)
                 if linger:
                     headers["Connection"] = "close"
-                self._count(scope, message["status"], time.perf_counter() - started)
+                if not gone:  # else nobody is answered, and no limit was reached either
+                    self._count(scope, message["status"], time.perf_counter() - started)
             elif linger and not message.get("more_body", False):
                 await send({**message, "more_body": True})
                 await _throw_away(receive)

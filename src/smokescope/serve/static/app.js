@@ -18,7 +18,7 @@ const MEANINGS = {
   epistemic: "Doubt that lies in the model, in nats; more is shown alike.",
 };
 const WORDS = {
-  smoke: ["Smoke", "Raise the alarm"],
+  smoke: ["Smoke", "Look at once"],
   unsure: ["Unsure", "A person should look"],
   nothing: ["No smoke found", "Nothing here calls for a look"],
 };
