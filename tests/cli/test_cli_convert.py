@@ -37,9 +37,14 @@ def test_refuses_anything_else(tmp_path: Path, run: Run, content: bytes) -> None
 
 def test_out_that_cannot_be_written(tmp_path: Path, run: Run) -> None:
     torch.save(ResNet().state_dict(), tmp_path / "r.pth")
-    result = run("convert", tmp_path / "r.pth", "--out", tmp_path)
+    out = tmp_path / "a.safetensors"
+    out.mkdir()
+    result = run("convert", tmp_path / "r.pth", "--out", out)
     assert result.returncode == 2
-    assert str(tmp_path) in result.stderr
+    assert f"{out} cannot be written" in result.stderr
+    result = run("convert", tmp_path / "r.pth", "--out", tmp_path / "r.onnx")
+    assert (result.returncode, "r.onnx must end in .safetensors" in result.stderr) == (2, True)
+    assert not (tmp_path / "r.onnx").exists()
 
 
 def test_unknown_stride_is_bad_usage(tmp_path: Path, run: Run) -> None:

@@ -131,7 +131,11 @@ def test_the_trial_sees_another_resizing(
     assert trial.find_difference(given, tmp_path / "m.onnx", pipeline) > 100 * trial.TOLERANCE
 
 
-def test_an_ending_that_would_not_load_is_refused_first(tmp_path: Path) -> None:
+def test_a_name_that_would_not_load_or_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
     for format, name in (("onnx", "m.xml"), ("openvino", "m.onnx"), ("onnx", "m")):
         with pytest.raises(SmokescopeError, match=r"must end in \."):
             files.export_model(tmp_path / "none", format, tmp_path / name)  # type: ignore[arg-type]
+    (tmp_path / "file").touch()
+    for format, name in (("onnx", "m.onnx"), ("openvino", "m.xml")):
+        with pytest.raises(SmokescopeError, match="is a file: name a folder"):
+            files.export_model(tmp_path / "none", format, tmp_path / "file" / name)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 Verbs import what is heavy (torch above all) inside their function, so that `--help` answers at once.
 """
 
+import errno
 import io
 import logging
 import signal
@@ -26,6 +27,7 @@ from smokescope.cli import (
     transmission,
 )
 from smokescope.cli.console import complain
+from smokescope.data.files import plain_reason
 from smokescope.errors import SmokescopeError, StoppedError
 
 app = typer.Typer(
@@ -68,6 +70,9 @@ def smokescope(
     """
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a disk that takes no more, which may be stdout's
+
+
 def _leave(number: int, frame: FrameType | None) -> None:
     """Leave as an exception does, so that what was half written is removed."""
     sys.exit(128 + number)
@@ -84,3 +89,8 @@ def main() -> None:
     except SmokescopeError as error:
         complain(error)
         sys.exit(128 + error.number if isinstance(error, StoppedError) else 2)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        complain(SmokescopeError(f"what there is to say or keep cannot be written: {plain_reason(error)}"))
+        sys.exit(2)

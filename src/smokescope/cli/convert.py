@@ -41,6 +41,8 @@ def convert(
 
     A .pth file is read as weights only: code in it is never run. Anything but ResNet-50 is refused.
     """
+    if out.suffix.lower() != ".safetensors":
+        raise SmokescopeError(f"{out} must end in .safetensors: loading goes by a file's ending")
     if source.suffix.lower() == ".safetensors":
         from smokescope.checkpoints.rewrite import rewrite_model
 

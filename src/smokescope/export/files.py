@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from functools import partial
-from importlib.resources import as_file
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from smokescope.checkpoints.embedded import require_embedded
+from smokescope.checkpoints.embedded import model_file
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model
 from smokescope.data.files import try_file, write_together
@@ -65,7 +64,7 @@ def export_model(
     if int8 and format != "openvino":
         raise SmokescopeError("NNCF cannot bring our ONNX graphs to 8 bits: export with --format openvino")
     need("onnxruntime" if format == "onnx" else "openvino", *(["nncf"] if int8 else []))
-    try_file(out)
+    try_file(out)  # now: exporting takes minutes
     pipeline, notes = _read(model)
     calibration = calibration_pictures(calibrate) if int8 else []  # now: a bad folder is told of at once
     beside = _files(samples_to_onnx(pipeline, notes), format, samples_file(out)) if monte_carlo else {}
@@ -90,9 +89,7 @@ def _files(onnx: bytes, format: Format, out: Path, calibration: Sequence[Pixels]
 
 def _read(model: Path | None) -> tuple[Pipeline, dict[str, str]]:
     """A model, and what its file says of it."""
-    if model is None:
-        with as_file(require_embedded()) as path:
-            return _read(path)
-    pipeline = load_model(model)
-    notes = {key: value for key, value in summarise(model).metadata.items() if key not in OWN}
+    with model_file(model) as path:
+        pipeline = load_model(path)
+        notes = {key: value for key, value in summarise(path).metadata.items() if key not in OWN}
     return pipeline, notes
