@@ -69,6 +69,19 @@ def test_verdicts_follow_the_thresholds(probability: float, epistemic: float, ve
     assert [region.verdict for region in prediction.regions] == ([verdict] if verdict != "nothing" else [])
 
 
+@pytest.mark.parametrize(
+    ("probability", "epistemic", "verdict"),
+    [(0.25, 0.0, "nothing"), (0.75, 0.0, "unsure"), (0.8, 0.125, "smoke")],
+)
+def test_what_equals_a_threshold_does_not_exceed_it(
+    probability: float, epistemic: float, verdict: str
+) -> None:
+    exact = VerdictSettings(unsure_above=0.25, smoke_above=0.75, epistemic_above=0.125, least_area=0.001)
+    chances = blank()
+    chances[40:60, 40:60] = probability
+    assert predict(chances, epistemic, exact).verdict == verdict
+
+
 def test_a_border_in_doubt_does_not_unsettle_what_it_surrounds() -> None:
     chances, doubt = blank(), blank()
     chances[40:60, 40:60], chances[45:55, 45:55] = 0.4, 0.9

@@ -89,6 +89,13 @@ def test_regions_are_judged_by_the_models_own_settings() -> None:
     assert (usual(patch).verdict, careful(patch).verdict) == ("smoke", "unsure")
 
 
+def test_the_mask_is_what_exceeds_the_threshold() -> None:
+    never = Segmenter(Bright(UNet(TINY), threshold=1.0), "cpu")
+    found = never(hill(red=255))
+    assert found.probability.max() == 1
+    assert not found.mask.any()
+
+
 def test_photographs_are_turned_upright(segmenter: Segmenter) -> None:
     buffer, exif = io.BytesIO(), Image.Exif()
     exif[0x0112] = 6

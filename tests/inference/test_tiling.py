@@ -5,10 +5,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.models.test_unet import TINY
 from torch import Tensor
 
 from smokescope.inference import Segmenter, tiling
+from smokescope.inference.engines import tiled
+from smokescope.inference.engines.base import Maps
 from smokescope.inference.tiles import BATCH, Tiles, place, wants_tiles
 from smokescope.models import InputSettings, Pipeline, UNet
 from smokescope.uncertainty import LN2, Decomposition
@@ -91,7 +94,7 @@ def test_views_that_disagree_are_doubt_of_the_model() -> None:
         p = torch.full((len(batch), 1, *batch.shape[-2:]), sure)
         return Decomposition(p, 0 * p + 0.3, 0 * p + 0.2, 0 * p + 0.1)
 
-    maps = tiling.predict_tiled(split_minds, torch.zeros(3, 150, 200), SETTINGS, 0.5)
+    maps = tiling.predict_tiled(split_minds, torch.zeros(3, 150, 200), SETTINGS)  # half and half
     mean = torch.tensor(0.55)
     disagreement = entropy(mean) - (entropy(torch.tensor(0.9)) + entropy(torch.tensor(0.2))) / 2
     torch.testing.assert_close(maps.probability, mean.expand(1, 1, 150, 200), atol=1e-5, rtol=0)
@@ -110,6 +113,25 @@ def test_uncertainty_keeps_its_bounds() -> None:
     assert maps.total.max() <= LN2 + 1e-6
     assert maps.epistemic.min() >= 0
     torch.testing.assert_close(maps.aleatoric + maps.epistemic, maps.total, atol=1e-6, rtol=0)
+
+
+def test_without_torch_it_is_the_same() -> None:
+    """Also where views disagree utterly, and doubt would exceed its bound."""
+
+    def view(batch: NDArray[np.uint8]) -> Maps:
+        level = 100 if batch.shape[-1] > 96 else 150  # the whole, and tiles
+        probability = (batch[:, 0] > level).astype(np.float32)
+        aleatoric = (LN2 / 255 * batch[:, 1]).astype(np.float32)
+        total = np.full_like(aleatoric, LN2)
+        return Maps(probability, total, aleatoric, total - aleatoric)
+
+    def as_tensors(batch: Tensor) -> Decomposition:
+        return Decomposition(*(torch.from_numpy(each)[:, None] for each in view(batch.numpy())))
+
+    picture = np.random.default_rng(0).integers(0, 256, (3, 150, 200), dtype=np.uint8)
+    expected = tiling.predict_tiled(as_tensors, torch.from_numpy(picture), SETTINGS)
+    for found, maps in zip(tiled.predict_tiled(view, picture, SETTINGS), expected, strict=True):
+        np.testing.assert_allclose(found, maps[:, 0].numpy(), atol=1e-5)
 
 
 def test_one_tile_is_the_plain_pass() -> None:

@@ -1,5 +1,7 @@
 """Charts: scales that put values where they belong, and SVG that is whole and says what it shows."""
 
+import base64
+import io
 import re
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Axis, Frame, Scale, covering
 from smokescope.report.charts import Series, bar_chart, colour_of, heat_map, histogram, line_chart, thin
@@ -219,6 +222,23 @@ def test_a_heat_map_holds_its_pictures_and_its_scale(cells: np.ndarray) -> None:
     assert len(links) == 2
     assert all(link.startswith("data:image/png;base64,") for link in links)
     assert f"{cells.max() or 1:.2g}" in words(root)
+
+
+def test_a_heat_map_and_its_bar_are_the_right_way_up() -> None:
+    root = parse(heat_map("Place", np.array([[0.0, 0.0], [0.0, 4.0]]), "× even", "below, at the right"))
+    links = (image.get("href") or "" for image in root.iter(SVG + "image"))
+    area, bar = (
+        np.asarray(Image.open(io.BytesIO(base64.b64decode(link.partition(",")[2])))) for link in links
+    )
+    first, *_, last = PROBABILITY.table.tolist()
+    assert [[pixel.tolist() for pixel in line] for line in area] == [[first, first], [first, last]]
+    assert (bar[0, 0].tolist(), bar[-1, 0].tolist()) == (last, first)
+    heights = {
+        (float(each.get("x", "nan")) < LEFT, each.text): float(each.get("y", "nan"))
+        for each in root.iter(SVG + "text")
+    }
+    assert heights[False, "4"] < heights[False, "0"]  # of the bar; y grows downwards
+    assert heights[True, "0"] < heights[True, "⅓"] < heights[True, "1"]  # as the picture's rows do
 
 
 def test_colours_of_quantities_read_on_white_and_on_black_and_differ() -> None:

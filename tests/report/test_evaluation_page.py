@@ -88,5 +88,5 @@ def test_without_pictures_nothing_is_drawn() -> None:
 
 
 def test_figures_for_people() -> None:
-    told = {None: "–", 1234: "1,234", 0.25: "0.2500", 0.001: "0.0010", 8.04e-4: "0.0008", 2.34e-5: "2.3e-05"}
+    told = {None: "–", 1234: "1,234", 0.25: "0.2500", 0.001: "0.0010", 8.14e-4: "0.00081", 2.34e-5: "2.3e-05"}
     assert [show_figure(x) for x in (*told, 0.0)] == [*told.values(), "0.0000"]

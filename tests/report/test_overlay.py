@@ -40,6 +40,13 @@ def test_a_sign_fits_in_where_the_region_fills_the_picture() -> None:
     assert draw_overlay(picture, bright()(picture)).shape == (40, 60, 3)
 
 
+def test_a_sign_is_read_where_there_is_no_room_above() -> None:
+    picture = hill(0, 300, 400)
+    picture[:10, 20:40, 0] = 230
+    drawn = draw_overlay(picture, bright()(picture))
+    assert (drawn[12:] == VERDICT_COLOURS["smoke"]).all(-1).sum() > 300
+
+
 def test_nothing_is_certain() -> None:
     assert [percent(p) for p in (0.394, 0.9949, 0.996, 1.0)] == ["39 %", "99 %", "> 99 %", "> 99 %"]
     assert label(bright()(hill(230)).regions[0]) == "smoke 90 %"

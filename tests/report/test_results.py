@@ -24,6 +24,7 @@ ABOUT = {"file": "a.png", "tiles": "auto"}
 def file(tmp_path: Path) -> PictureFile:
     picture = hill(230)
     picture[30:, :, 1] = 128
+    picture[:, 70:, 2] = 200
     (tmp_path / "a.png").write_bytes(encode_png(picture))
     for ending, data in encode_results(picture, bright()(picture), ABOUT).items():
         (tmp_path / f"a{ending}").write_bytes(data)
@@ -35,6 +36,12 @@ def test_maps_are_on_their_scales(file: PictureFile, tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_map(file, tmp_path, "probability"), picture[..., 0])
     aleatoric = read_map(file, tmp_path, "aleatoric").astype(float) / 255 * LN2
     np.testing.assert_allclose(aleatoric, picture[..., 1] / 255 * LN2 / 2, atol=LN2 / 255)
+    doubt = picture[..., 2] / 255 * LN2 / 2  # of the model
+    expected = np.rint((doubt / 0.1).clip(max=1) * 255)
+    assert expected.max() == 255
+    np.testing.assert_allclose(read_map(file, tmp_path, "epistemic"), expected, atol=1)
+    total = read_map(file, tmp_path, "total").astype(float) / 255 * LN2
+    np.testing.assert_allclose(total, doubt + picture[..., 1] / 255 * LN2 / 2, atol=LN2 / 255)
     with Image.open(tmp_path / "a.mask.png") as mask:
         assert mask.mode == "L"
         np.testing.assert_array_equal(np.asarray(mask), np.where(picture[..., 0] > 127, 255, 0))
@@ -53,8 +60,10 @@ def test_what_is_done_is_known(file: PictureFile, tmp_path: Path) -> None:
     assert is_done(file, tmp_path, ABOUT)
     assert not is_done(file, tmp_path, {**ABOUT, "tiles": "never"})
     assert not is_done(file, tmp_path, {**ABOUT, "model": "another"})
-    later = (tmp_path / "a.json").stat().st_mtime + 5
-    os.utime(tmp_path / "a.png", (later, later))
+    then = (tmp_path / "a.json").stat().st_mtime
+    os.utime(tmp_path / "a.png", (then, then))  # some file systems count in seconds
+    assert is_done(file, tmp_path, ABOUT)
+    os.utime(tmp_path / "a.png", (then + 5, then + 5))
     assert not is_done(file, tmp_path, ABOUT)
 
 
@@ -73,6 +82,7 @@ def test_a_cut_json_is_not_done(file: PictureFile, tmp_path: Path) -> None:
 
 def test_coco_has_boxes_areas_and_polygons(file: PictureFile, tmp_path: Path) -> None:
     unsure = hill(120, 50, 90)
+    unsure[15:20, 20:40, 0] = 100
     for ending, data in encode_results(unsure, bright()(unsure), ABOUT).items():
         (tmp_path / f"b{ending}").write_bytes(data)
     other = PictureFile(Path("b.png"), Path("b"))
@@ -91,3 +101,4 @@ def test_coco_has_boxes_areas_and_polygons(file: PictureFile, tmp_path: Path) ->
     (polygon,) = first["segmentation"]
     assert sorted(zip(polygon[::2], polygon[1::2], strict=True)) == [(20, 10), (20, 19), (39, 10), (39, 19)]
     assert first["score"] == pytest.approx(230 / 255, abs=1e-5)
+    assert second["score"] == pytest.approx(120 / 255, abs=1e-5)  # the peak, not the mean
