@@ -107,6 +107,21 @@ def test_a_real_model_file_is_used(run: Run, pictures: Path, tmp_path: Path) -> 
     np.testing.assert_allclose(found / 255, expected, atol=0.5 / 255 + 1e-6)
 
 
+def test_options_reach_the_model(
+    run: Run, model: Path, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def load(*given: object) -> Segmenter:
+        asked.extend(given)
+        return bright()
+
+    monkeypatch.setattr(smokescope, "load", load)
+    options = ("--model", model, "--device", "cpu", "--tiles", "never", "--engine", "onnx")
+    assert run("predict", pictures, "--out", tmp_path / "out", *options).returncode == 0
+    assert asked == [model, "cpu", "never", "onnx"]
+
+
 def test_a_bad_file_is_told_and_the_rest_goes_on(
     run: Run, model: Path, pictures: Path, tmp_path: Path
 ) -> None:

@@ -5,6 +5,12 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from tests.bright import bright
+
+import smokescope
+from smokescope.errors import SmokescopeError
+from smokescope.serve.limits import Limits
+from smokescope.serve.service import Service
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -30,6 +36,30 @@ def test_a_token_may_come_from_a_file(run: Run, tmp_path: Path) -> None:
     assert f"{tmp_path / 'none'} does not exist" in result.stderr
     result = run("serve", "--token-file", tmp_path / "missing")
     assert f"{tmp_path / 'missing'} does not exist" in result.stderr
+
+
+def test_every_limit_may_be_set(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Service] = []
+
+    def make_server(service: Service, announce: object) -> None:
+        seen.append(service)
+        raise SmokescopeError("that is enough")
+
+    monkeypatch.setattr("smokescope.serve.server.make_server", make_server)
+    monkeypatch.setattr(smokescope, "load", lambda *_: bright())
+    given = {
+        "max-megabytes": 3,
+        "max-megapixels": 2,
+        "queue": 5,
+        "batch": 6,
+        "deadline": 7,
+        "upload-seconds": 8,
+    }
+    options = [part for name, value in given.items() for part in (f"--{name}", value)]
+    assert "that is enough" in run("serve", "--port", 0, *options).stderr
+    (service,) = seen
+    wanted = Limits(body_bytes=3_000_000, pixels=2_000_000, queue=5, batch=6, deadline=7, upload_seconds=8)
+    assert service.limits == wanted
 
 
 def test_what_is_not_installed_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
