@@ -62,6 +62,7 @@ def test_a_model_is_made_smaller_and_retuned(tmp_path: Path, run: Run) -> None:
     assert load_model(out).verdicts.smoke_above == 0.75
     for options, complaint in (
         ([path, "--set", "threshold=high"], "threshold=high is not NAME=NUMBER"),
+        ([path, "--stride", "v1.5"], "leave --stride out"),
         (["r.pth", "--int8"], "--int8, --set and --figures are for models"),
         ([path, "--figures", path], "has no figures: evaluate --json writes such a file"),
         ([path, "--figures", tmp_path / "none.json"], "does not exist"),

@@ -54,7 +54,7 @@ def test_a_row_says_what_was_found(tmp_path: Path) -> None:
     assert "90 %" in html
     assert "1.04 %" in html
     assert 'href="a.overlay.jpg"' in html
-    assert "total 0.027 · aleatoric 0.014 · epistemic 0.014 nats" in html
+    assert "total 0.027 nats:<br>aleatoric 0.014 · epistemic 0.014<" in html
     verdict, html = row(tmp_path, "b", 20)
     assert verdict == "nothing"
     assert "<polygon" not in html
@@ -68,7 +68,7 @@ def test_small_means_are_not_called_zero(tmp_path: Path) -> None:
     record["mean"]["epistemic"] = 0.0004
     path.write_text(json.dumps(record))
     _, html = picture_row(read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640)
-    assert "epistemic &lt; 0.001 nats" in html
+    assert "epistemic &lt; 0.001<" in html
 
 
 def test_the_first_regions_are_listed_and_the_rest_counted(tmp_path: Path) -> None:

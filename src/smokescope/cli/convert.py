@@ -34,8 +34,9 @@ def convert(
         typer.Option(metavar="FILE", help="Figures for a model to say of itself, of `evaluate --json`."),
     ] = None,
     stride: Annotated[
-        StrideChoice, typer.Option(help="Where ResNet-50 strides: torchvision's v1.5, or the original v1.")
-    ] = StrideChoice.V1_5,
+        StrideChoice | None,
+        typer.Option(help="Where ResNet-50 strides: torchvision's v1.5 if not said, or the original v1."),
+    ] = None,
 ) -> None:
     """Make a model smaller or give it other thresholds; or turn ResNet-50 weights into safetensors.
 
@@ -44,6 +45,8 @@ def convert(
     if out.suffix.lower() != ".safetensors":
         raise SmokescopeError(f"{out} must end in .safetensors: loading goes by a file's ending")
     if source.suffix.lower() == ".safetensors":
+        if stride:
+            raise SmokescopeError(f"{source} is a model, and strides as it does: leave --stride out")
         from smokescope.checkpoints.rewrite import rewrite_model
 
         rewrite_model(source, out, _numbers(override or []), int8=int8, figures=figures)
@@ -53,8 +56,9 @@ def convert(
         raise SmokescopeError(f"{source} is no .safetensors file: --int8, --set and --figures are for models")
     from smokescope.checkpoints.encoder import convert_encoder
 
-    convert_encoder(source, out, stride.value)
-    typer.echo(f"{out}: ResNet-50 encoder with {stride.value} strides")
+    strides = stride or StrideChoice.V1_5
+    convert_encoder(source, out, strides.value)
+    typer.echo(f"{out}: ResNet-50 encoder with {strides.value} strides")
 
 
 def _numbers(overrides: list[str]) -> dict[str, float]:

@@ -66,7 +66,8 @@ def _bar(counts: Counter[str]) -> str:
     return (
         '<form class="bar" aria-label="View"><fieldset class="pick"><legend>Over it</legend>'
         f"{picks}</fieldset>"
-        '<label>Fade <input type="range" name="fade" min="0" max="100" value="75"></label>'
+        '<label>picture <input type="range" name="fade" min="0" max="100" value="75" aria-label="Fade">'
+        " map</label>"
         '<label><input type="checkbox" name="regions" checked> Outlines</label>'
         f'<label>Sort by <select name="sort">{sorts}</select></label>'
         f'<fieldset class="pick"><legend>Show</legend>{shown}</fieldset>{scales}</form>'

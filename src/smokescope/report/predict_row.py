@@ -26,6 +26,14 @@ VERDICTS = {
     "nothing": "Nothing found",
 }
 
+COLUMNS = {  # of the regions' table
+    "region": "what is said of it",
+    "peak": "the probability of smoke that its strongest pixels reach",
+    "area": "its share of the picture",
+    "total": "mean total uncertainty, in nats",
+    "doubt": "epistemic uncertainty where the probability reaches the peak, in nats",
+}
+
 
 def picture_row(result: Result, out: Path, side: int) -> tuple[str, str]:
     """The verdict on a picture, and its row as HTML.
@@ -105,13 +113,13 @@ def _outlines(record: Record) -> str:
 
 
 def _facts(record: Record) -> str:
-    mean = record.take("mean")
+    total, aleatoric, epistemic = (
+        f"{key} {_nats(record.take('mean').take(key).read(float))}"
+        for key in ("total", "aleatoric", "epistemic")
+    )
     facts = {
         "Smoke": f"{100 * record.take('share').read(float):.2f} % of the picture",
-        "Mean doubt": " · ".join(
-            f"{key} {_nats(mean.take(key).read(float))}" for key in ("total", "aleatoric", "epistemic")
-        )
-        + " nats",
+        "Mean doubt": f"{total} nats:<br>{aleatoric} · {epistemic}",
         "Size": f"{record.take('width').read(int)} × {record.take('height').read(int)}",
     }
     if "video" in record.parts():
@@ -145,7 +153,7 @@ def _regions(record: Record) -> str:
         )
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(regions) - LISTED} more</p>" if len(regions) > LISTED else ""
-    head = "".join(f"<th>{title}</th>" for title in ("region", "peak", "area", "total", "doubt"))
+    head = "".join(f'<th title="{meaning}">{title}</th>' for title, meaning in COLUMNS.items())
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
 
 
