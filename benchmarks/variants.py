@@ -126,9 +126,7 @@ def _enlarged(pipeline: Pipeline, pictures: Sequence[Pictures], fabric: Fabric) 
             (row, column), (height, width) = smoke[len(smoke) // 2].tolist(), mask.shape[1:]
             rows, columns = _around(row, height), _around(column, width)
             x = picture[rows, columns].permute(2, 0, 1)[None].to(fabric.device)
-            with fabric.autocast():
-                probability = pipeline(x).probability
-            figures.update(probability[:, 0].float().cpu(), mask[:, rows, columns] > 127)
+            figures.update(pipeline(x).probability[:, 0].cpu(), mask[:, rows, columns] > 127)
     return figures.compute()["mean"]
 
 
