@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smokescope.data.cache_file import Content, Index, Place, read_cache, write_cache
+from smokescope.data.cache_file import Content, Index, Place, read_cache, reread_cache, write_cache
 from smokescope.data.layouts import Listing, Pair, Progress, for_each_pair, read_pair, refuse_problems
 from smokescope.data.pictures import shrink
 from smokescope.data.scribbles import BACKGROUND, SMOKE, read_scribbled
@@ -68,6 +68,7 @@ class PictureCache:
         self._planes = 2 if scribbles else 1
         found = None if file is None else read_cache(file)
         if found is None or not self._is_ours(found, listing, skip_bad):
+            found = None  # let go of it: on Windows, what is mapped cannot be replaced
             decode = _Decode(side, _read_scribbled if scribbles else _read_masked)
 
             def fill(stream: BinaryIO) -> Index:
@@ -120,9 +121,7 @@ class PictureCache:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         if self.file is not None:
-            found = read_cache(self.file)
-            if found is None or found.index["key"] != self.key:
-                raise SmokescopeError(f"{self.file} was changed while in use: start again")
+            found = reread_cache(self.file, self.key)
             self._bytes = found.pixels
             self._places = found.index["places"]  # made anew for the same data, the order may differ
 

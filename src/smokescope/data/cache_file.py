@@ -121,14 +121,25 @@ def write_cache(file: Path | None, fill: Fill) -> Content:
             index = _write(stream, fill)
             stream.flush()
             os.fsync(stream.fileno())
-        content = np.memmap(part, np.uint8, "c")
-        part.replace(file)
-        return Content(index, torch.from_numpy(content))
+        part.replace(file)  # only then is it mapped: Windows renames nothing that is
     except OSError as error:
         raise SmokescopeError(f"{file} cannot be written: {plain_reason(error)}") from error
     finally:
         with suppress(OSError):  # nothing is left of a part by that name if all went well
             part.unlink()
+    return reread_cache(file, index["key"])
+
+
+def reread_cache(file: Path, key: str) -> Content:
+    """Map a cache file that is known to be there.
+
+    Raises:
+        SmokescopeError: By now it is another, or damaged.
+    """
+    content = read_cache(file)
+    if content is None or content.index["key"] != key:
+        raise SmokescopeError(f"{file} was changed while in use: start again")
+    return content
 
 
 def _write(stream: BinaryIO, fill: Fill) -> Index:
