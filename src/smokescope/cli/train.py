@@ -117,9 +117,7 @@ def train(
         watchers: list[Observer] = []
         if fabric.is_global_zero:
             show = stack.enter_context(progress_bar("training"))
-            board = stack.enter_context(
-                closing(TensorBoard(run.path / "tensorboard", run.states.last() if resume else None))
-            )
+            board = stack.enter_context(closing(TensorBoard(run.path / "tensorboard")))
             watchers = [_Bar(show), _Samples(run), board]
         with enough_memory("training", "a smaller batch, size or side may"):
             found = train_model(settings, pictures, run, fabric, Observers(*watchers), inputs, resume=resume)
