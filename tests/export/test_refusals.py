@@ -1,5 +1,6 @@
 """What is not a model that smokescope exported is refused in a sentence, and nothing wrong is written."""
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import smokescope
 from smokescope.checkpoints.model import save_model
 from smokescope.errors import SmokescopeError
 from smokescope.export import files, trial
+from smokescope.export.openvino import to_openvino
 from smokescope.models import Pipeline
 from smokescope.uncertainty import Decomposition
 
@@ -40,6 +42,7 @@ def marked(path: Path, **changes: str) -> bytes:
         (lambda path: path.read_bytes()[:1000], "is not an ONNX model, or is damaged or cut short"),
         (lambda _: b"", "is empty"),
         (lambda _: foreign().SerializeToString(), "is not a model that smokescope exported"),
+        (lambda path: marked(path, **{"class": "cats"}), "is not a model that smokescope exported"),
         (
             lambda path: marked(path, layout="2", smokescope="9.1"),
             "was exported by smokescope 9.1 in a layout that .* does not know: export the model again",
@@ -76,6 +79,10 @@ def test_a_bad_openvino_model(exported: Exported, tmp_path: Path) -> None:
     assert "is not a model that smokescope exported" in refusal(
         graph.replace(b"<smokescope", b"<other"), weights
     )
+    for odd in (b"[]", b"7", b"null"):  # JSON, but no metadata
+        assert "m.xml is not " in refusal(
+            re.sub(rb'(<smokescope value=")[^"]*', rb"\g<1>" + odd, graph), weights
+        )
 
 
 @pytest.mark.parametrize(("kind", "package"), [("onnx", "onnxruntime"), ("openvino", "openvino")])
@@ -114,6 +121,20 @@ def test_what_differs_from_pytorch_is_never_written(tmp_path: Path, monkeypatch:
     with pytest.raises(SmokescopeError, match=r"m\.onnx was not written: its maps would differ"):
         files.export_model(tmp_path / "m.safetensors", "onnx", tmp_path / "m.onnx")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors"]
+
+
+def test_what_cannot_be_compared_with_pytorch_is_never_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "find_difference", lambda *_: float("nan"))
+    with pytest.raises(SmokescopeError, match=r"m\.onnx was not written: its maps would differ .* by nan"):
+        trial.check_difference({}, tmp_path / "m.onnx", make_pipeline())
+
+
+def test_an_input_too_large_for_openvino_is_refused(exported: Exported) -> None:
+    large = marked(exported.onnx, input='{"height": 1601, "width": 1600, "fit": "aspect"}')
+    with pytest.raises(SmokescopeError, match="up to 1600 x 1600 pixels: export as ONNX"):
+        to_openvino(large)
 
 
 def test_the_trial_sees_another_resizing(

@@ -48,9 +48,8 @@ class OpenVinoEngine(ExportedEngine):
             core = openvino.Core()
             # of bytes, not of a path: whatever becomes of the files, later sizes get the same weights
             model = core.read_model(xml, openvino.Tensor(np.frombuffer(data, np.uint8)))
-            metadata = (
-                json.loads(model.get_rt_info(SECTION).astype(str)) if model.has_rt_info(SECTION) else {}
-            )
+            told = model.get_rt_info(SECTION).astype(str) if model.has_rt_info(SECTION) else "{}"
+            metadata = dict(json.loads(told))
         except Exception as error:  # hostile bytes fail in many ways
             raise SmokescopeError(damaged) from error
         card = read_card(metadata, path)
