@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -122,6 +123,30 @@ def test_a_full_queue_refuses_and_a_cancelled_job_makes_room() -> None:
 
     with_engine(segmenter, work, queue=2)
     assert 7 not in {shape[1] for batch in segmenter.batches for shape in batch}
+
+
+def test_stopping_finishes_what_is_worked_on_and_drops_what_waits() -> None:
+    segmenter = Brightness()
+
+    async def main() -> None:
+        engine = Engine(segmenter, Limits())
+        await engine.start()
+        assert segmenter.batches == [[(64, 64, 3)]]  # the first picture is nobody's
+        segmenter.free.clear()
+        running = [submit(engine, 7, width=5), submit(engine, 7, width=6)]
+        await until(lambda: engine.waiting == 0)
+        waiting = submit(engine, 7, width=8)
+        stopping = asyncio.create_task(engine.stop())
+        await asyncio.sleep(0.05)
+        assert not stopping.done()
+        segmenter.free.set()
+        await stopping
+        assert [json.loads(job.result().body)[0] for job in running] == [7, 7]
+        assert waiting.cancelled()
+        assert not engine.running
+
+    asyncio.run(main())
+    assert segmenter.threads.isdisjoint(thread.ident for thread in threading.enumerate())
 
 
 def test_one_that_breaks_the_model_fails_alone() -> None:

@@ -15,7 +15,7 @@ import httpx
 import pytest
 import torch
 
-from smokescope.checkpoints.model import save_model
+from smokescope.checkpoints.model import load_model, save_model
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
 from tests.models.test_bvm import shrunk
 from tests.serve.service import is_ready, png, wait_until
@@ -120,6 +120,7 @@ def test_sigterm_finishes_what_is_running_and_refuses_the_rest() -> None:
             while not await figure("smokescope_batches_total"):
                 await asyncio.sleep(0.05)
             server.send_signal(signal.SIGTERM)
+            await asyncio.sleep(0.5)  # it looks ten times a second whether it is done
             while (await client.get("/readyz")).status_code != 503:
                 await asyncio.sleep(0.05)
             assert (await client.get("/livez")).status_code == 200
@@ -150,7 +151,7 @@ def test_told_twice_it_goes_at_once() -> None:
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     path = tmp_path_factory.mktemp("model") / "tiny.safetensors"
-    save_model(Pipeline(SmokeBVM(shrunk(DEFAULT)), InputSettings(height=64, width=64)), path)
+    save_model(Pipeline(SmokeBVM(shrunk(DEFAULT)), InputSettings(height=64, width=64), 1.5), path)
     return path
 
 
@@ -164,6 +165,8 @@ def test_the_command_survives_being_killed(model: Path) -> None:
             key = {"authorization": "Bearer a-token-from-the-environment"}
             told = httpx.get(address + "/v1/model", headers=key).json()
             assert (told["name"], len(told["sha256"]), told["device"]) == ("tiny.safetensors", 64, "cpu")
+            assert (told["architecture"], told["temperature"]) == ("smoke-bvm", 1.5)
+            assert told["parameters"] == sum(each.numel() for each in load_model(model).parameters())
             answer = httpx.post(
                 address + "/v1/segment", content=png(), headers={**key, **PICTURE}, timeout=30
             )

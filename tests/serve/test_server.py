@@ -11,7 +11,7 @@ import pytest
 
 from smokescope.errors import SmokescopeError
 from smokescope.serve.limits import Limits
-from smokescope.serve.server import bind
+from smokescope.serve.server import bind, make_server
 from smokescope.serve.service import Service
 from tests.serve.service import MODEL, Brightness, live, png, wait_until
 
@@ -174,6 +174,35 @@ def test_nobody_works_for_who_has_gone(address: str, segmenter: Brightness, serv
     assert 73 not in {shape[1] for batch in segmenter.batches for shape in batch}
 
 
+def test_who_dawdles_does_not_keep_it_from_stopping_for_long() -> None:
+    service = Service(Brightness(), MODEL, Limits(upload_seconds=60, grace=0.1))
+    with ExitStack() as slow, live(service) as address:  # whose end comes first, and in half of that time
+        slow.enter_context(connect(address, head(1000) + b"x"))
+        wait_until(lambda: service.present == 1)
+
+
+def test_it_is_announced_when_it_answers_and_not_where_the_model_fails_at_once() -> None:
+    heard: list[bytes] = []
+
+    def announce() -> None:
+        with connect(f"http://127.0.0.1:{taken.getsockname()[1]}"):
+            heard.append(b"connected")
+        server.stop()
+
+    with bind("127.0.0.1", 0) as taken:
+        server = make_server(Service(Brightness(), MODEL, LIMITS), announce)
+        server.run([taken])
+    assert heard == [b"connected"]
+    with bind("127.0.0.1", 0) as taken, pytest.raises(SystemExit) as ended:
+        make_server(Service(Brightness(bad_width=64), MODEL, LIMITS), announce).run([taken])
+    assert ended.value.code
+    assert heard == [b"connected"]
+
+
+def test_nobody_is_told_by_what_it_is_served(address: str) -> None:
+    assert "server" not in httpx.get(address + "/livez").headers
+
+
 def test_what_is_no_http_is_refused(address: str) -> None:
     with connect(address, b"\x16\x03\x01 hello\r\n\r\n") as odd:
         assert everything(odd).startswith(b"HTTP/1.1 400")
@@ -181,6 +210,7 @@ def test_what_is_no_http_is_refused(address: str) -> None:
 
 def test_an_address_that_is_taken_or_no_address_is_told() -> None:
     with bind("127.0.0.1", 0) as taken:
+        assert taken.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)  # as a restart needs it
         taken.listen()
         with pytest.raises(SmokescopeError, match="address already in use; try another --port"):
             bind("127.0.0.1", taken.getsockname()[1])

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 
 import httpx
 import pytest
@@ -103,7 +104,7 @@ def test_the_model_and_metrics() -> None:
 
 
 def test_health_when_closing_and_when_stuck() -> None:
-    service = Service(Brightness(), MODEL, Limits(deadline=0.01))
+    service = Service(Brightness(), MODEL, Limits(deadline=10))
 
     async def work() -> None:
         async with running(service) as client:
@@ -118,7 +119,14 @@ def test_health_when_closing_and_when_stuck() -> None:
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
             assert "shutting down" in sentence(answer)
             service.closing = False
-            service.engine._since = -1e9  # as if the model had been at it for long
+            service.engine._since = time.perf_counter() - 30  # as if the model had been at it for so long
+            assert await health() == [200, 200]
+            service.engine._since -= 11
+            assert await health() == [503, 503]
+            service.engine._since = None
+            assert service.engine._loop
+            service.engine._loop.cancel()  # as if something had broken it
+            await asyncio.wait([service.engine._loop])
             assert await health() == [503, 503]
 
     asyncio.run(work())
