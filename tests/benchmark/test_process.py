@@ -1,7 +1,9 @@
 """Workers are processes of their own, and when they fail they say why."""
 
+import json
+import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +36,34 @@ def test_a_worker_answers_until_it_is_let_go(task: Task) -> None:
             worker.ask()
 
 
+CHATTY = """
+from smokescope.benchmark import worker
+
+def landscape(height, width, draw=worker.landscape):
+    print("drawing", height, "x", width)
+    return draw(height, width)
+
+worker.landscape = landscape
+worker.main()
+"""
+
+
+def test_what_libraries_print_is_no_answer_and_who_is_not_asked_any_more_ends(task: Task) -> None:
+    command = [sys.executable, "-c", CHATTY, json.dumps(asdict(task))]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["seconds"] > 0
+    assert b"drawing 48 x 64" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="what a process was given is read from /proc")
+def test_a_worker_has_the_threads_that_it_may_have(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    for threads, told in ((3, b"3"), (None, b"1")):
+        with Worker(task, threads) as worker:
+            given = Path(f"/proc/{worker._process.pid}/environ").read_bytes().split(b"\0")
+            assert b"OMP_NUM_THREADS=" + told in given
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="others tell memory in other ways")
 def test_memory_is_the_workers_own(task: Task) -> None:
     ours = np.ones(2**26)  # half a GiB, which a child that is forked would seem to have too
@@ -45,6 +75,8 @@ def test_memory_is_the_workers_own(task: Task) -> None:
 def test_what_goes_wrong_is_a_sentence(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SmokescopeError, match=r"^none\.onnx does not exist$"):
         Worker(replace(task, model="none.onnx", engine=None))
+    with pytest.raises(SmokescopeError, match="there is no device 'cuda:77' here"):
+        Worker(replace(task, device="cuda:77"))
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(SmokescopeError, match="ended by itself, with code 1"):
         Worker(task)

@@ -28,6 +28,7 @@ def test_columns_stand_below_each_other() -> None:
 def test_the_fastest_that_can_be_run_is_advised() -> None:
     told = "Use OpenVINO, 4.0 times as fast as PyTorch here: run openvino"
     assert advice([TORCH, COMPILED, FAST]) == told
+    assert advice([TORCH, row("onnxruntime", 0.2, "run onnx"), FAST]) == told
     int8 = row("int8", 0.05, "smokescope export --int8 && smokescope serve")
     limited = ": smokescope export --int8 && OMP_NUM_THREADS=2 smokescope serve"
     assert advice([TORCH, int8], 2).endswith(limited)

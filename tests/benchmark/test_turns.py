@@ -2,11 +2,14 @@
 
 from functools import partial
 
+import pytest
+
 from smokescope.benchmark.turns import quiet_medians, take_turns, was_busy
 
 
-def test_all_take_their_turn_in_every_round() -> None:
+def test_all_take_their_turn_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
+    monkeypatch.setattr("time.sleep", lambda seconds: called.append("." if seconds == 0.25 else "?"))
 
     def timed(name: str) -> float:
         called.append(name)
@@ -17,10 +20,11 @@ def test_all_take_their_turn_in_every_round() -> None:
         {name: partial(timed, name) for name in "ab"},
         rounds=2,
         warm_up=1,
+        pause=0.25,
         show=lambda done, of: told.append((done, of)),
     )
-    assert "".join(called) == "ababab"
-    assert times == {"a": [3, 5], "b": [4, 6]}  # the first round was for warming up
+    assert "".join(called) == ".a.b.a.b.a.b"
+    assert times == {"a": [6, 10], "b": [8, 12]}  # the first round was for warming up
     assert told == [(1, 3), (2, 3), (3, 3)]
 
 

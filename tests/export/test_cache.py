@@ -65,8 +65,8 @@ def test_the_second_start_finds_it(
         np.testing.assert_array_equal(first.total, other.total)
 
 
-def test_formats_and_thresholds_are_told_apart(
-    exported: Exported, folder: Path, exports: list[str], tmp_path: Path
+def test_formats_thresholds_and_versions_are_told_apart(
+    exported: Exported, folder: Path, exports: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load_model(exported.safetensors)
     save_model(Pipeline(model.network, model.input, threshold=0.9), tmp_path / "other.safetensors")
@@ -75,6 +75,9 @@ def test_formats_and_thresholds_are_told_apart(
     load_exported(exported.safetensors, "openvino")
     assert exports == ["onnx", "onnx", "openvino"]
     assert len(list(folder.iterdir())) == 3
+    monkeypatch.setattr(cache, "__version__", "another")
+    load_exported(exported.safetensors, "onnx")
+    assert len(exports) == len(list(folder.iterdir())) == 4
 
 
 @pytest.mark.parametrize("format", ["onnx", "openvino"])

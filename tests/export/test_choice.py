@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -63,14 +64,20 @@ def test_what_is_asked_for_is_taken(exported: Exported) -> None:
     for engine, name in names.items():
         found = smokescope.load(exported.safetensors, "cpu", engine=engine)  # type: ignore[arg-type]
         assert found.engine.name == name
+    with pytest.raises(SmokescopeError, match="there is no engine tensorflow: choose auto, torch, onnx"):
+        smokescope.load(exported.safetensors, "cpu", engine="tensorflow")  # type: ignore[arg-type]
 
 
-def test_an_exported_file_decides_by_itself(exported: Exported) -> None:
+def test_an_exported_file_decides_by_itself(exported: Exported, tmp_path: Path) -> None:
     for engine in (None, "auto", "onnx"):
         found = smokescope.load(exported.onnx, engine=engine)
         assert found.engine.name == "onnxruntime"
     with pytest.raises(SmokescopeError, match=r"m\.xml runs in openvino alone"):
         smokescope.load(exported.openvino, engine="torch")
+    loud = shutil.copy(exported.onnx, tmp_path / "M.ONNX")
+    assert smokescope.load(loud, engine="auto").engine.name == "onnxruntime"
+    with pytest.raises(SmokescopeError, match=r"M\.ONNX runs in onnxruntime alone"):
+        smokescope.load(loud, engine="torch")
 
 
 def test_8_bits_are_told_of(exported: Exported, tmp_path: Path) -> None:
@@ -79,6 +86,12 @@ def test_8_bits_are_told_of(exported: Exported, tmp_path: Path) -> None:
     (tmp_path / "m.xml").write_bytes(graph.replace(b"quot;: &quot;float32", b"quot;: &quot;int8"))
     (tmp_path / "m.bin").write_bytes(exported.openvino.with_suffix(".bin").read_bytes())
     assert smokescope.load(tmp_path / "m.xml").engine.name == "OpenVINO, int8"
+
+
+def test_no_other_device_is_taken_than_that_asked_for(exported: Exported) -> None:
+    for engine in (None, "torch", "auto"):
+        with pytest.raises(SmokescopeError, match="there is no device 'cuda:77' here"):
+            smokescope.load(exported.safetensors, "cuda:77", engine=engine)
 
 
 def test_other_engines_have_no_gpu(exported: Exported) -> None:

@@ -1,5 +1,6 @@
 """Eight bits: quantised where it does no harm, and written only if the maps still follow PyTorch's."""
 
+import os
 import re
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from tests.data.hills import hills
 from tests.export.conftest import Exported, make_once, make_pipeline, write_openvino
+from tests.training.small import make_data
 
 import smokescope
 from smokescope.checkpoints.model import load_model, save_model
@@ -19,7 +21,7 @@ from smokescope.data.pictures import encode_png
 from smokescope.errors import SmokescopeError
 from smokescope.export import files, trial
 from smokescope.export.calibration import calibration_pictures
-from smokescope.export.int8 import KEPT, quantise
+from smokescope.export.int8 import KEPT, need_nncf, quantise
 from smokescope.export.int8_graph import FIRST, _find
 from smokescope.export.openvino import to_openvino
 from smokescope.models import SmokeBVM
@@ -113,15 +115,33 @@ def _weights(node: openvino.Node) -> Floats:
 
 
 def test_calibration_pictures_are_the_same_every_time(tmp_path: Path) -> None:
-    for seed in range(2):
-        (tmp_path / f"{seed}.png").write_bytes(encode_png(hills(seed)))
+    real = [hills(seed) for seed in range(6)]
+    for seed, pixels in enumerate(real):
+        (tmp_path / f"{seed}.png").write_bytes(encode_png(pixels))
     for folders in ([], [tmp_path]):
         first, again = (calibration_pictures(folders, 4) for _ in range(2))
         assert all(map(np.array_equal, first, again))
-        assert not np.array_equal(first[1], calibration_pictures(folders, 4, seed=1)[1])
-    real = [hills(seed) for seed in range(2)]
-    assert any(np.array_equal(first[0], each) for each in real)  # as it is
-    assert not any(np.array_equal(each, other) for each in first[1:3] for other in real)  # rendered upon
+        other = calibration_pictures(folders, 4, seed=1)
+        assert not any(map(np.array_equal, first, other))
+    plain = [[np.array_equal(each, one) for one in real] for each in (first[0], first[3])]
+    assert np.sum(plain, 1).tolist() == [1, 1]  # as they are
+    assert plain[0] != plain[1]
+    assert not any(np.array_equal(each, one) for each in first[1:3] for one in real)  # rendered upon
+
+
+def test_calibration_pictures_are_as_large_as_tiles_and_a_bad_folder_is_told(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    (data / "pairs/gt/3.png").unlink()
+    with pytest.raises(SmokescopeError, match="pairs cannot be used"):
+        calibration_pictures([data / "pairs"], 1)
+    (tmp_path / "large").mkdir()
+    orange = np.full((700, 1400, 3), (250, 130, 20), np.uint8)
+    (tmp_path / "large" / "0.png").write_bytes(encode_png(orange))
+    (shrunk,) = calibration_pictures([tmp_path / "large"], 1)
+    assert shrunk.shape == (640, 1280, 3)
+    assert shrunk[320, 640].tolist() == [250, 130, 20]
+    one, other = (calibration_pictures([tmp_path / "large"], 2, seed)[1] for seed in (0, 1))
+    assert (one != other).any()  # of one picture, but other smoke
 
 
 @pytest.fixture
@@ -147,6 +167,13 @@ def test_maps_that_do_not_follow_are_never_written(model: Path, monkeypatch: pyt
     with pytest.raises(SmokescopeError, match=r"m\.xml was not written: in 8 bits its maps would follow"):
         files.export_model(model, "openvino", model.with_name("m.xml"), int8=True)
     assert [path.name for path in model.parent.iterdir()] == ["m.safetensors"]
+
+
+def test_nncf_does_not_report_its_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NNCF_CI", "")
+    monkeypatch.delenv("NNCF_CI")
+    need_nncf()  # before it is imported
+    assert os.environ["NNCF_CI"] == "1"
 
 
 def test_what_cannot_be_is_said_first(model: Path) -> None:

@@ -12,6 +12,9 @@ from tests.export.conftest import Exported
 
 import smokescope
 from smokescope.inference import Segmenter
+from smokescope.inference.engines.exported import threads
+from smokescope.inference.engines.onnx import OnnxEngine
+from smokescope.inference.engines.openvino import OpenVinoEngine
 from smokescope.settings.verdicts import VerdictSettings
 
 MAPS = ("probability", "total", "aleatoric", "epistemic")
@@ -86,6 +89,16 @@ def test_threads_do_not_disturb_each_other(path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         for ours, theirs in zip(expected, pool.map(segmenter, pictures), strict=True):
             np.testing.assert_allclose(theirs.total, ours, atol=1e-6)
+
+
+def test_threads_are_as_many_as_omp_says(exported: Exported, monkeypatch: pytest.MonkeyPatch) -> None:
+    for told, expected in (("", 0), ("3", 3), ("4,2", 0), ("\N{SUPERSCRIPT TWO}", 0), ("1", 1)):
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        assert threads() == expected
+    options = OnnxEngine(exported.onnx)._session.get_session_options()
+    assert options.intra_op_num_threads == 1
+    graph = OpenVinoEngine(exported.openvino)._any._model
+    assert graph.get_property("INFERENCE_NUM_THREADS") == 1
 
 
 def test_torch_is_not_loaded(path: Path) -> None:

@@ -12,18 +12,22 @@ import torch
 from tests.cli.conftest import run  # noqa: F401  # a fixture
 from tests.data.hills import hills
 from tests.export.conftest import Exported, make_once, make_pipeline, write_openvino
+from tests.export.test_refusals import marked
 from tests.models.test_bvm import shrunk
+from torch import Tensor
 
 import smokescope
 from smokescope.chance import make_keys
-from smokescope.checkpoints.model import save_model
+from smokescope.checkpoints.model import load_model, save_model
 from smokescope.data.pictures import encode_png
 from smokescope.errors import SmokescopeError
 from smokescope.export.files import export_model
 from smokescope.export.openvino import to_openvino
 from smokescope.export.samples import Samples, samples_to_onnx
+from smokescope.export.trial import find_difference
 from smokescope.inference.engines.draws import draw
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, UNet
+from smokescope.uncertainty import Decomposition
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -92,6 +96,32 @@ def test_files_that_do_not_belong_together(folder: Path, exported: Exported, tmp
         segmenter = smokescope.load(tmp_path / "m.onnx")
         with pytest.raises(SmokescopeError, match=r"m\.samples\.onnx does not belong to .*m\.onnx"):
             segmenter.sample(pictures, 2)
+    (tmp_path / "m.onnx").write_bytes((folder / "m.onnx").read_bytes())
+    for name, value in (("sha256", 64 * "0"), ("temperature", "0.9")):  # of another model; retuned since
+        (tmp_path / "m.samples.onnx").write_bytes(marked(folder / "m.samples.onnx", **{name: value}))
+        with pytest.raises(SmokescopeError, match=r"m\.samples\.onnx does not belong to .*m\.onnx"):
+            smokescope.load(tmp_path / "m.onnx").sample(pictures, 2)
+
+
+def test_without_keys_each_picture_has_its_own(folder: Path) -> None:
+    given = 2 * [hills(0, smoke=True, size=(96, 64))]
+    ours, theirs = (
+        smokescope.load(folder / name, "cpu").sample(given, 2) for name in ("m.safetensors", "m.onnx")
+    )
+    np.testing.assert_allclose(theirs.total, ours.total, atol=TOLERANCE, rtol=0)
+    assert (theirs.total[0] - theirs.total[1]).abs().max() > 10 * TOLERANCE
+
+
+def test_the_trial_sees_other_samples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {folder / name: (folder / name).read_bytes() for name in ("m.onnx", "m.samples.onnx")}
+    pipeline, sample = load_model(folder / "m.safetensors"), Pipeline.sample
+    assert find_difference(given, folder / "m.onnx", pipeline) < TOLERANCE
+
+    def off(self: Pipeline, pictures: Tensor, count: int, keys: Tensor | None) -> Decomposition:
+        return Decomposition(*(each + 0.01 for each in sample(self, pictures, count, keys)))
+
+    monkeypatch.setattr(Pipeline, "sample", off)
+    assert find_difference(given, folder / "m.onnx", pipeline) == pytest.approx(0.01, abs=TOLERANCE)
 
 
 def test_evaluate_compares_with_samples(folder: Path, run: Run, tmp_path: Path) -> None:  # noqa: F811

@@ -108,14 +108,14 @@ def test_photographs_are_turned_upright(segmenter: Segmenter) -> None:
 def test_many_keep_their_order_and_go_together_by_size(
     segmenter: Segmenter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = [(40, 70), (30, 30), (40, 70), (40, 70), (30, 30)]
+    sizes = [(40, 70), (30, 30), (40, 70), (40, 70), (30, 30), (70, 40)]
     pictures = [picture(*size, seed=i) for i, size in enumerate(sizes)]
     alone = [segmenter(each) for each in pictures]
     batches: list[int] = []
     monkeypatch.setattr(module, "BATCH_PIXELS", 2 * 40 * 70)
     segmenter.pipeline.register_forward_pre_hook(lambda _, inputs: batches.append(len(inputs[0])))
     together = segmenter.many(iter(pictures))
-    assert batches == [2, 1, 2]
+    assert batches == [2, 1, 2, 1]
     assert [p.mask.shape for p in together] == sizes
     assert all(same(a, b, atol=1e-5) for a, b in zip(alone, together, strict=True))
     assert segmenter.many([]) == []
