@@ -75,6 +75,11 @@ def test_purposes_and_keys_share_no_numbers(keys: Tensor) -> None:
     assert len(everything.unique()) == len(everything)
 
 
+def test_seeds_share_no_keys() -> None:
+    everything = torch.cat([make_keys(seed, torch.arange(4096)) for seed in range(16)])
+    assert len(everything.unique()) == len(everything)
+
+
 def test_a_key_draws_the_same_in_any_batch() -> None:
     keys = make_keys(7, torch.arange(10, 22).view(3, 4))
     assert torch.equal(keys[1:, 2], make_keys(7, torch.tensor([16, 20])))

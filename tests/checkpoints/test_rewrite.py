@@ -10,14 +10,15 @@ from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model, save_model
 from smokescope.checkpoints.rewrite import rewrite_model
 from smokescope.errors import SmokescopeError
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
+from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, VerdictSettings
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     torch.manual_seed(0)
     path = tmp_path / "m.safetensors"
-    pipeline = Pipeline(SmokeBVM(shrunk(DEFAULT)), InputSettings(height=64, width=96), 1.5, 0.4)
+    verdicts = VerdictSettings(unsure_above=0.2)
+    pipeline = Pipeline(SmokeBVM(shrunk(DEFAULT)), InputSettings(height=64, width=96), 1.5, 0.4, verdicts)
     save_model(pipeline, path, {"data": "some"})
     return path
 
@@ -27,7 +28,7 @@ def test_thresholds_change_and_nothing_else(model: Path, tmp_path: Path) -> None
     rewrite_model(model, out, {"verdicts.smoke_above": 0.7, "threshold": 0.3})
     before, after = summarise(model).metadata, summarise(out).metadata
     assert {name for name in before if before[name] != after[name]} == {"verdicts", "threshold"}
-    assert load_model(out).verdicts.smoke_above == 0.7
+    assert load_model(out).verdicts == VerdictSettings(unsure_above=0.2, smoke_above=0.7)
     assert load_model(out).threshold == 0.3
 
 

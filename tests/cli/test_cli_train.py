@@ -29,15 +29,20 @@ def make_folds(path: Path) -> Path:
     first = [PictureName("pairs", "0"), PictureName("pairs", "1"), PictureName("negatives", "8")]
     second = [PictureName("pairs", str(n)) for n in range(2, 8)]
     second += [PictureName("negatives", str(n)) for n in (9, 10, 11)]
-    folds = Folds(0.2, 0, {"pairs": "pairs", "negatives": "negatives"}, [first, second])
+    folds = Folds(0.2, 0, {"pairs": "pairs", "negatives": "negatives"}, [second, first])
     path.write_bytes(folds.encode())
     return path
 
 
-def test_from_pictures_to_a_report(run: Run, tmp_path: Path, config: Path) -> None:
-    data, out = make_data(tmp_path / "data"), tmp_path / "run"
-    folds = make_folds(tmp_path / "folds.json")
-    done = run("train", "--config", config, "--data", data, "--out", out, "--folds", folds, "--fold", 1)
+def test_from_pictures_to_a_report(
+    run: Run, tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_data(tmp_path / "data")
+    make_folds(tmp_path / "folds.json")
+    out = tmp_path / "run"
+    monkeypatch.chdir(tmp_path)
+    kept = ("--folds", "folds.json", "--fold", 2, "--cache", "decoded")
+    done = run("train", "--config", config, "--data", "data", "--out", out, *kept)
     assert done.returncode == 0, done.stderr
     assert f"the model is {out / 'model.safetensors'}" in done.stdout
     assert "on scenes kept apart: f_beta mean 0." in done.stdout
@@ -50,9 +55,11 @@ def test_from_pictures_to_a_report(run: Run, tmp_path: Path, config: Path) -> No
     report = (out / "report.html").read_text()
     assert str(tmp_path) not in report
     assert json.loads((out / "figures.json").read_text())["validation"]["images"] == 2
-    # a finished run is measured again, and nothing more
+    # a finished run is measured again, and nothing more, from wherever that is asked for
+    monkeypatch.chdir(out)
     again = run("train", "--out", out, "--resume")
     assert again.returncode == 0, again.stderr
+    assert not (out / "decoded").exists()
 
 
 def test_what_is_skipped_is_named(run: Run, tmp_path: Path, config: Path) -> None:
@@ -109,6 +116,7 @@ def test_mistakes_are_told_in_a_sentence(run: Run, tmp_path: Path, config: Path)
         (["--out", out, "--data", tmp_path / "none", "--config", config], "is not a folder"),
         (["--out", out, "--data", data, "--model", "a", "--encoder", "b"], "choose one"),
         (["--out", out, "--data", data, "--config", config, "--model", tmp_path / "m"], "does not exist"),
+        (["--out", out, "--data", data, "--config", config, "--device", "cuda:77"], "there is no device"),
         (["--out", out, "--resume"], "holds no run to resume"),
         (["--out", out, "--resume", "--fold", 2], "it takes --out and --device only"),
         (["--out", out, "--resume", "--cache", out], "it takes --out and --device only"),

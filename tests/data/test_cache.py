@@ -6,6 +6,7 @@ import shutil
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tests.data.caches import SIDE, assert_same, content, decoded
 
 from smokescope.data import cache as module
 from smokescope.data.cache import PictureCache
-from smokescope.data.cache_file import MAGIC
+from smokescope.data.cache_file import MAGIC, Index, write_cache
 from smokescope.data.layouts import list_negatives, list_pairs, read_pair
 from smokescope.errors import SmokescopeError
 
@@ -68,6 +69,25 @@ def test_file_and_memory_hold_the_same_and_the_file_is_made_once(data: Path, tmp
     assert_same(made, opened)
     assert_same(opened, decoded(data)[0])
     assert not parts(file.parent)
+
+
+def test_a_file_takes_its_name_when_it_is_whole_and_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, written, synced = tmp_path / "a.cache", list[int](), list[int]()
+
+    def fill(stream: BinaryIO) -> Index:
+        written.append(os.fstat(stream.fileno()).st_ino)
+        return Index(key="k", places=[], problems=[])
+
+    def fsync(number: int) -> None:
+        assert not file.exists()
+        assert os.fstat(number).st_size > 2 * len(MAGIC)
+        synced.append(os.fstat(number).st_ino)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_cache(file, fill)
+    assert written == synced == [file.stat().st_ino]  # renamed: of a copy, others could find a half
 
 
 def test_the_layout_of_the_file_is_the_documented_one(data: Path, tmp_path: Path) -> None:

@@ -43,7 +43,15 @@ def test_orders_differ_between_epochs_seeds_and_sources() -> None:
     mix = Mix([50, 50], [1, 1], seed=0)
     first, second = mix.epoch(0), mix.epoch(1)
     assert (first != second).any()
+    assert (first[:, 0] != second[:, 0]).any()  # nor do sources always take their turns in one order
     assert (first != Mix([50, 50], [1, 1], seed=1).epoch(0)).any()
     assert (first[first[:, 0] == 0, 1] != first[first[:, 0] == 1, 1]).any()
     places = np.flatnonzero(first[:, 0] == 0)
     assert 30 < places.mean() < 70  # sources are mixed, not one after the other
+
+
+def test_lines_that_take_from_one_folder_choose_for_themselves() -> None:
+    order = Mix([40, 40], [0.5, 0.5], seed=0).epoch(0)
+    one, other = (set(order[order[:, 0] == source, 1].tolist()) for source in (0, 1))
+    assert len(one) == len(other) == 20
+    assert 5 < len(one & other) < 15

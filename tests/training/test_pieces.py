@@ -66,7 +66,7 @@ def test_average_follows_weights_and_statistics() -> None:
     torch.testing.assert_close(model.state_dict(), average.tensors)
 
 
-@pytest.mark.parametrize("true", [0.5, 1.0, 2.3])
+@pytest.mark.parametrize("true", [0.3, 1.0, 2.3, 4.0])
 def test_temperature_is_the_one_of_the_least_negative_log_likelihood(true: float) -> None:
     generator = torch.Generator().manual_seed(0)
     logits = 2 * torch.randn(4, 80, 90, generator=generator)
@@ -91,6 +91,13 @@ def test_pictures_weigh_the_same_whatever_their_size() -> None:
     counts.update(torch.full((1, 10, 10), 0.9), torch.ones(1, 10, 10, dtype=torch.bool))
     counts.update(torch.full((2, 90, 30), 0.1), torch.zeros(2, 90, 30, dtype=torch.bool))
     assert counts.counts.sum(1).tolist() == pytest.approx([2.0, 1.0])
+
+
+def test_who_is_certain_is_counted_at_the_ends() -> None:
+    counts = LogitCounts(torch.device("cpu"))
+    counts.update(torch.tensor([[[0.0, 1.0]]]), torch.tensor([[[False, True]]]))
+    assert counts.counts[0, 0] == counts.counts[1, -1] == 0.5
+    assert counts.counts.sum() == 1
 
 
 def test_nothing_counted_leaves_the_temperature() -> None:

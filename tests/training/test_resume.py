@@ -152,5 +152,8 @@ def test_what_was_drawn_after_the_state_is_forgotten_with_the_log(tmp_path: Path
     run.samples.mkdir()
     for name in ("00000003.png", "00000004.png", "mine.png"):
         (run.samples / name).touch()
+    for step in (3, 4):
+        run.log({"step": step})
     run.forget_after(3)
+    assert [entry["step"] for entry in run.history()] == [3]
     assert sorted(path.name for path in run.samples.iterdir()) == ["00000003.png", "mine.png"]

@@ -43,6 +43,8 @@ def test_names_are_chosen_by_a_regular_expression(tmp_path: Path) -> None:
     assert data.training[0].cache is data.training[1].cache  # a folder is decoded once
     with pytest.raises(SmokescopeError, match="no picture of pairs is left to train on as pairs"):
         load(tmp_path, "data=[{kind: pairs, folder: pairs, names: 'x'}]")
+    with pytest.raises(SmokescopeError, match="no picture of negatives is left"):  # 10 and 11 only begin so
+        load(tmp_path, "data=[{kind: negatives, folder: negatives, names: '1'}]")
     with pytest.raises(SmokescopeError, match="is no regular expression"):
         load(tmp_path, "data=[{kind: pairs, folder: pairs, names: '('}]")
 
@@ -66,6 +68,9 @@ def test_a_fold_is_kept_from_training_and_validated_on(tmp_path: Path) -> None:
     assert names(data, 1) == ["10", "11", "8"]
     validated = [(v.kind, [v.cache.pairs[n].name for n in v.numbers]) for v in data.validation]
     assert validated == [("pairs", ["0", "7"]), ("negatives", ["9"])]
+    turned = "data=[{kind: negatives, folder: negatives}, {kind: pairs, folder: pairs}]"
+    smoke_first = load(tmp_path, turned, split=Split(folds, 1)).validation  # of it, samples are shown
+    assert [v.kind for v in smoke_first] == ["pairs", "negatives"]
     only = load(tmp_path, "validation_names='[5-9]'", split=Split(folds, 1)).validation
     assert [[v.cache.pairs[n].name for n in v.numbers] for v in only] == [["7"], ["9"]]
     lines = "{kind: pairs, folder: pairs}, {kind: negatives, folder: negatives, whole: true}"
@@ -97,15 +102,26 @@ def test_folders_of_the_wrong_kind_are_refused(tmp_path: Path, source: str, comp
         load(tmp_path, f"data=[{source}]")
 
 
-def test_strokes_come_as_two_channels(tmp_path: Path) -> None:
-    data = make_data(tmp_path / "data")
+SCRIBBLES = "data=[{kind: scribbles, folder: pairs, strokes: strokes}]"
+
+
+def add_strokes(data: Path) -> Path:
     (data / "strokes").mkdir()
     for number in range(8):
         scribble = np.zeros((36, 54), np.uint8)
         scribble[4:8, 10:40], scribble[20:24, 10:40] = 1, 2
         Image.fromarray(scribble).save(data / f"strokes/{number}.png")
-    line = "data=[{kind: scribbles, folder: pairs, strokes: strokes}]"
-    settings = small_settings(tmp_path, line, "augment.geometry.scale=[1.0, 1.0]")
+    return data
+
+
+def two_of_eight() -> Split:
+    names = [PictureName("pairs", str(number)) for number in range(8)]
+    return Split(Folds(0.2, 0, {"pairs": "pairs"}, [names[:2], names[2:]]), 1)
+
+
+def test_strokes_come_as_two_channels(tmp_path: Path) -> None:
+    data = add_strokes(make_data(tmp_path / "data"))
+    settings = small_settings(tmp_path, SCRIBBLES, "augment.geometry.scale=[1.0, 1.0]")
     feed = Feed(load_data(settings, data).training, settings, torch.device("cpu"))
     examples = prepare(feed.collate(0), settings, torch.device("cpu"))
     assert examples.masks.shape == (4, 2, 32, 48)
@@ -115,6 +131,16 @@ def test_strokes_come_as_two_channels(tmp_path: Path) -> None:
     (data / "strokes/3.png").unlink()
     with pytest.raises(SmokescopeError, match=r"3\.png has no strokes"):
         load_data(settings, data)
+
+
+def test_who_trains_on_strokes_is_validated_on_whole_masks(tmp_path: Path) -> None:
+    data = add_strokes(make_data(tmp_path / "data"))
+    (found,) = load(tmp_path, SCRIBBLES, split=two_of_eight()).validation
+    masks = [found.cache[number][1] for number in found.numbers]
+    assert [tuple(mask.shape) for mask in masks] == 2 * [(1, 36, 54)]
+    for mask, number in zip(masks, "01", strict=True):
+        expected = np.asarray(Image.open(data / f"pairs/gt/{number}.png"))
+        np.testing.assert_array_equal(mask[0] > 127, expected)
 
 
 def test_decoded_pictures_are_kept_for_the_next_run(tmp_path: Path) -> None:
@@ -136,6 +162,21 @@ def test_decoded_pictures_are_kept_for_the_next_run(tmp_path: Path) -> None:
     assert not decoded
 
 
+def test_other_uses_of_a_folder_and_others_of_its_name_have_files_of_their_own(tmp_path: Path) -> None:
+    data, other = add_strokes(make_data(tmp_path / "data")), make_data(tmp_path / "other")
+    decoded: list[int] = []
+    for turn in range(2):
+        for root, line, split in (
+            (data, "data=[{kind: pairs, folder: pairs}]", None),
+            (other, "data=[{kind: pairs, folder: pairs}]", None),
+            (data, SCRIBBLES, two_of_eight()),
+        ):
+            decoded.clear()
+            settings = small_settings(tmp_path, line)
+            load_data(settings, root, split, kept_in=tmp_path / "c", progress=lambda *_: decoded.append(1))
+            assert bool(decoded) == (turn == 0)
+
+
 def test_batches_are_the_same_alone_together_and_from_any_step(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
     line = "data=[{kind: rendered, folder: pairs}, {kind: lookalikes, folder: negatives}]"
@@ -155,8 +196,19 @@ def test_batches_are_the_same_alone_together_and_from_any_step(tmp_path: Path) -
     joined = prepare(feed.collate(0, 3), settings, device)
     torch.testing.assert_close(joined.masks, torch.cat([b.masks for b in batches[:3]]), rtol=1e-3, atol=1e-3)
     assert joined.keys.tolist() == [key for b in batches[:3] for key in b.keys.tolist()]
+    assert len(joined.keys.unique()) == 12  # no picture's chance is another's
     smoky = (torch.cat([b.masks for b in batches[:3]]).flatten(1).amax(1) > 0.5).sum()
     assert smoky == 8  # smoke was rendered into all that ask for it, none into lookalikes
+
+
+def test_another_seed_is_another_order_and_other_chance(tmp_path: Path) -> None:
+    data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
+    pictures = load_data(settings, data).training
+    one, other = (
+        Feed(pictures, replace(settings, seed=seed), torch.device("cpu")).collate(0, 3) for seed in (0, 1)
+    )
+    assert not set(one.keys.tolist()) & set(other.keys.tolist())
+    assert (one.batch.pictures != other.batch.pictures).any()
 
 
 def test_transplanted_smoke_is_put_over_others_of_its_line_and_negatives(tmp_path: Path) -> None:
@@ -231,6 +283,15 @@ def test_transplanted_smoke_is_masked_together_with_that_behind_it(tmp_path: Pat
     check(examples.pictures, moved.picture, batch.pictures)
     check(examples.masks, torch.maximum(moved.mask, behind.masks), batch.masks)
     assert (moved.mask > behind.masks).flatten(1).any(1).all()
+
+
+def test_what_lies_behind_transplanted_smoke_is_cropped_by_a_chance_of_its_own(tmp_path: Path) -> None:
+    batch, settings = landscapes(0, None), small_settings(tmp_path)
+    settings = replace(settings, augment=replace(AugmentSettings.off(), geometry=settings.augment.geometry))
+    kinds: list[Kind] = ["transplanted"] * 3
+    examples = prepare(Raw(batch, kinds, KEYS, batch), settings, torch.device("cpu"))
+    own, _ = crop_batch(batch, settings.size, KEYS, settings.augment.geometry)
+    assert ((examples.pictures - own).abs().flatten(1).mean(1) > 0.01).all()
 
 
 def test_transmission_is_of_the_picture_before_its_colours_change(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from tests.training.small import MODEL, Watcher, make_data, run_training, small_settings
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributions import Bernoulli
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -98,6 +98,19 @@ def test_each_stage_has_the_epistemic_weight_and_the_temperature_it_is_given(tmp
     model.eval()
     expected = consistency_by_hand(model, given, 3, 2.5, 1000.0)
     torch.testing.assert_close(second(given)["loss"], expected, rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize(("frozen", "moves"), [("encoder", True), ("all", False)])
+def test_in_the_last_stage_nothing_moves_but_the_uncertainty_net(
+    tmp_path: Path, frozen: str, moves: bool
+) -> None:
+    model, settings = lively_model(), small_settings(tmp_path, f"freeze_batch_norm={frozen}")
+    uncertainty_alone(model.train(), settings, 0, 1, 1.0)
+    for name, part in model.named_modules():
+        if isinstance(part, nn.BatchNorm2d):
+            assert part.training == (moves and name.startswith("uncertainty."))
+    for name, parameter in model.named_parameters():
+        assert parameter.requires_grad == name.startswith("uncertainty.")
 
 
 def test_the_weight_of_the_divergence_rises() -> None:
