@@ -193,8 +193,9 @@ def test_it_is_announced_when_it_answers_and_not_where_the_model_fails_at_once()
         server = make_server(Service(Brightness(), MODEL, LIMITS), announce)
         server.run([taken])
     assert heard == [b"connected"]
+    server = make_server(Service(Brightness(bad_width=64), MODEL, LIMITS), announce)
     with bind("127.0.0.1", 0) as taken, pytest.raises(SystemExit) as ended:
-        make_server(Service(Brightness(bad_width=64), MODEL, LIMITS), announce).run([taken])
+        server.run([taken])
     assert ended.value.code
     assert heard == [b"connected"]
 
