@@ -29,10 +29,10 @@ from tests.serve.service import MODEL, Brightness
 from smokescope.serve.limits import Limits
 from smokescope.serve.server import bind, make_server
 from smokescope.serve.service import Service
-seconds, queue = float(sys.argv[1]), int(sys.argv[2])
+seconds, queue, grace = float(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 with bind("127.0.0.1", 0) as taken:
     print("on http://127.0.0.1:%d " % taken.getsockname()[1], flush=True)
-    make_server(Service(Brightness(seconds), MODEL, Limits(queue=queue))).run([taken])
+    make_server(Service(Brightness(seconds), MODEL, Limits(queue=queue, grace=grace))).run([taken])
 """
 
 
@@ -60,8 +60,10 @@ def process(*command: object, **environment: str) -> Iterator[tuple[subprocess.P
 
 
 @contextmanager
-def fake(seconds: float = 0.0, queue: int = 64) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    with process(sys.executable, "-c", FAKE, seconds, queue) as found:
+def fake(
+    seconds: float = 0.0, queue: int = 64, grace: float = 60.0
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    with process(sys.executable, "-c", FAKE, seconds, queue, grace) as found:
         yield found
 
 
@@ -145,6 +147,14 @@ def test_told_twice_it_goes_at_once() -> None:
         wait_until(lambda: not is_ready(address))
         server.send_signal(signal.SIGINT)
         assert server.wait(15) == 1
+
+
+def test_a_model_that_hangs_does_not_keep_it_for_ever() -> None:
+    with fake(seconds=300, grace=0.5) as (server, address):
+        with pytest.raises(httpx.TransportError), httpx.Client(timeout=0.3) as client:
+            client.post(address + "/v1/segment", content=png(), headers=PICTURE)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(30) == 1
 
 
 @pytest.fixture(scope="module")

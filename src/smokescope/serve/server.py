@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable
 from types import FrameType
@@ -12,6 +13,8 @@ from smokescope.errors import SmokescopeError
 from smokescope.serve.app import create_app
 from smokescope.serve.protocol import Protocol
 from smokescope.serve.service import Service
+
+CLOSING = 5  # seconds that connections get to close, after the grace
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -53,7 +56,7 @@ def make_server(service: Service, announce: Callable[[], None] = lambda: None) -
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=CLOSING,
     )
     return Server(config, service, announce)
 
@@ -65,6 +68,9 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self.service, self.announce = service, announce
         self.until = 0.0
+        # threads cannot be told to stop, and one whose model hangs would keep the process for ever
+        self._last_resort = threading.Timer(service.limits.grace + 2 * CLOSING, os._exit, (1,))
+        self._last_resort.daemon = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
@@ -74,13 +80,19 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal to stop."""
         if self.service.closing:
-            os._exit(1)  # threads cannot be told to stop; nothing is on disk that could be left half-done
+            os._exit(1)  # nothing is on disk that could be left half-done
+        self._last_resort.start()
         self.stop()
 
     def stop(self) -> None:
         """Stop; the rest happens at the next tick."""
         self.service.closing = True
         self.until = time.monotonic() + self.service.limits.grace
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close connections, and let the model finish."""
+        await super().shutdown(sockets)
+        self._last_resort.cancel()
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second."""
