@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.data.hills import hills
 
 from smokescope.data.comparison import Comparison, Found, find_nearest, read_comparison, shared
 from smokescope.data.folds import make_folds, read_folds
-from smokescope.data.scenes import THRESHOLD, Grouping, Scenes, read_scenes
+from smokescope.data.scenes import THRESHOLD, Grouping, SceneFinder, Scenes, read_scenes
 from smokescope.data.sets import PictureName
 from smokescope.data.views import Views, compare_views, describe_view
 from smokescope.errors import SmokescopeError
@@ -214,3 +215,24 @@ def test_damaged_comparisons_are_refused(tmp_path: Path, key: str, value: object
     path.write_text(json.dumps(contents))
     with pytest.raises(SmokescopeError, match=complaint):
         read_comparison(path)
+
+
+def test_pictures_that_come_twice_are_described_and_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = list[int]()
+
+    def describe(picture: NDArray[np.uint8]) -> Views:
+        described.append(int(picture[0, 0, 0]))
+        return describe_view(picture)
+
+    monkeypatch.setattr("smokescope.data.scenes.describe_view", describe)
+    finder, compared = SceneFinder(), list[tuple[int, int]]()
+    noise = np.random.default_rng(0).integers(0, 256, (2, 60, 80, 3), dtype=np.uint8)
+    one, same, other = PictureName("a", "x"), PictureName("b", "x"), PictureName("b", "y")
+    named = {one: noise[0], same: noise[0], other: noise[1]}
+    for _ in range(2):
+        for name, picture in named.items():
+            finder.add(name, picture)
+        scenes = finder.find(lambda *done: compared.append(done))
+        assert scenes[one] == scenes[same] != scenes[other]
+    assert len(described) == 3
+    assert compared == [(1, 3), (2, 3), (3, 3)]

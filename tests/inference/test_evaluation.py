@@ -15,6 +15,7 @@ from smokescope.chance import make_keys
 from smokescope.data.comparison import Status
 from smokescope.data.layouts import Pair
 from smokescope.data.pictures import encode_png
+from smokescope.data.scenes import SceneFinder
 from smokescope.data.sets import PictureName
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Segmenter, evaluation
@@ -102,10 +103,12 @@ def test_intervals_are_of_scenes_that_it_finds_itself(segmenter: Segmenter, exam
     shown: list[tuple[int, int]] = []
 
     def found(given: list[Example]) -> Evaluation:
-        evaluator = Evaluator(segmenter, samples=2, intervals=True)
+        finder = SceneFinder()
+        evaluator = Evaluator(segmenter, samples=2, scenes=finder)
         for example in given:
             evaluator.add(*example)
-        return evaluator.finish(lambda done, of: shown.append((done, of)))
+        finder.find(lambda done, of: shown.append((done, of)))
+        return evaluator.finish()
 
     again: list[Example] = [(PictureName("again", name.name), *rest) for name, *rest in examples]  # type: ignore[misc]
     evaluation = found(examples)

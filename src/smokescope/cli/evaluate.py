@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,6 +21,7 @@ from smokescope.errors import SmokescopeError
 if TYPE_CHECKING:
     from smokescope.data.comparison import Status
     from smokescope.data.layouts import Pair
+    from smokescope.data.scenes import SceneFinder
     from smokescope.data.sets import PictureName, PictureSet
     from smokescope.inference.evaluation import Evaluation, Evaluator
     from smokescope.metrics import Interval
@@ -81,6 +82,7 @@ def evaluate(
     from smokescope.data.comparison import read_statuses
     from smokescope.data.files import try_file, write_together
     from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
+    from smokescope.data.scenes import SceneFinder
     from smokescope.data.sets import list_sets
     from smokescope.inference.evaluation import Evaluator
     from smokescope.inference.identity import weights_checksum
@@ -113,10 +115,11 @@ def evaluate(
     names = _names(sets)
     problems = [problem for each in sets for problem in each.listing.problems]
     pairs, left_out = check_first(Listing(list(names), problems), skip_bad)
-    evaluators = [Evaluator(segmenter, samples, intervals=intervals)]
-    evaluators += [Evaluator(peer, intervals=intervals)] if peer else []
+    finder = SceneFinder() if intervals else None
+    evaluators = [Evaluator(segmenter, samples, scenes=finder)]
+    evaluators += [Evaluator(peer, scenes=finder)] if peer else []
     started = time.perf_counter()
-    evaluation, *others = _measured(evaluators, pairs, names, known)
+    evaluation, *others = _measured(evaluators, pairs, names, known, finder)
     other = others[0] if others else None
     speed = len(pairs) / (time.perf_counter() - started)
 
@@ -153,7 +156,8 @@ def _measured(
     evaluators: Sequence[Evaluator],
     pairs: Sequence[Pair],
     names: Mapping[Pair, PictureName],
-    scenes: Mapping[PictureName, Status],
+    known: Mapping[PictureName, Status],
+    finder: SceneFinder | None,
 ) -> list[Evaluation]:
     """What comes out of each model, all pictures being read once."""
     from smokescope.inference.evaluation import read_ahead
@@ -164,15 +168,14 @@ def _measured(
             picture, mask = next(ahead).result()
             with enough_memory(pair.picture):
                 for evaluator in evaluators:
-                    evaluator.add(names[pair], picture, mask, scenes.get(names[pair]))
+                    evaluator.add(names[pair], picture, mask, known.get(names[pair]))
 
         work_on_checked(pairs, work, label="evaluate")
-    found = []
-    for evaluator in evaluators:
-        bar = progress_bar("comparing") if evaluator.intervals else nullcontext()
-        with enough_memory("one of the last pictures"), bar as show:
-            found.append(evaluator.finish(show))
-    return found
+    if finder:
+        with progress_bar("comparing") as show:
+            finder.find(show)
+    with enough_memory("one of the last pictures"):
+        return [evaluator.finish() for evaluator in evaluators]
 
 
 def _sampling(engine: EngineChoice | None, model: Path | None) -> EngineChoice | None:

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from smokescope.data.layouts import Progress
 from smokescope.data.records import Record, encode_record, read_record
 from smokescope.data.sets import KINDS, Kind, PictureName
-from smokescope.data.views import Views, compare_views
+from smokescope.data.views import Views, compare_views, describe_view
 
 FORMAT = "smokescope scenes"
 
@@ -60,6 +61,35 @@ class Grouping:
 
     def _apart(self, index: int, others: NDArray[np.intp]) -> NDArray[np.intp]:
         return np.asarray(others[self.scenes[others] != self.scenes[index]], np.intp)
+
+
+class SceneFinder:
+    """Finds out which pictures show one view, of pictures that come one by one."""
+
+    def __init__(self) -> None:
+        self._views: dict[PictureName, Views] = {}
+        self._found: dict[PictureName, int] = {}
+
+    def add(self, name: PictureName, picture: NDArray[np.uint8]) -> None:
+        """Take in a picture, H x W x 3; one that is known already costs nothing."""
+        if name not in self._views:
+            self._views[name] = describe_view(picture)
+
+    def find(self, progress: Progress | None = None) -> Mapping[PictureName, int]:
+        """Each picture's scene, by a number that is the scene's own; compared again only if more have come.
+
+        Args:
+            progress: Told how many pictures are compared: of many thousand it takes minutes.
+        """
+        if len(self._found) < len(self._views):
+            names = sorted(self._views)  # whatever the order in which they came
+            grouping = Grouping(Views.stack([self._views[name] for name in names]), THRESHOLD)
+            for number in range(len(names)):
+                grouping.link(number)
+                if progress is not None:
+                    progress(number + 1, len(names))
+            self._found = dict(zip(names, grouping.scenes.tolist(), strict=True))
+        return self._found
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from smokescope.chance import make_keys
 from smokescope.data.comparison import Status
-from smokescope.data.layouts import Pair, Progress, read_pair
-from smokescope.data.scenes import THRESHOLD, Grouping
+from smokescope.data.layouts import Pair, read_pair
+from smokescope.data.scenes import SceneFinder
 from smokescope.data.sets import PictureName
-from smokescope.data.views import Views, describe_view
 from smokescope.inference.rows import Row, measure_row
 from smokescope.inference.segmenter import BATCH, BATCH_PIXELS, Segmenter
 from smokescope.inference.tiles import wants_tiles
@@ -83,18 +82,19 @@ class Evaluator:
         segmenter: The model.
         samples: Compare its uncertainties, of one pass over whole pictures, with those of so many Monte Carlo
             samples; 0 does not.
-        intervals: Find out which pictures are of one scene, and how far other scenes might move the figures.
+        scenes: By which to say how far other scenes might move the figures. Models that see the same pictures
+            share one, and then are drawn alike; None does not say it.
     """
 
-    def __init__(self, segmenter: Segmenter, samples: int = 0, *, intervals: bool = False) -> None:
-        self.segmenter, self.samples, self.intervals = segmenter, samples, intervals
+    def __init__(self, segmenter: Segmenter, samples: int = 0, *, scenes: SceneFinder | None = None) -> None:
+        self.segmenter, self.samples, self.scenes = segmenter, samples, scenes
         # float64 is unknown to Apple's GPUs
         self._device = torch.device("cpu") if segmenter.device.type == "mps" else segmenter.device
         self._all = self._metrics()
-        self._scenes: dict[Status, SmokeMetrics] = {}
+        self._by_status: dict[Status, SmokeMetrics] = {}
         self._waiting: dict[tuple[int, ...], list[_Waiting]] = {}
         self._rows: list[Row] = []
-        self._single: dict[PictureName, tuple[Views, SmokeMetrics]] | None = {} if intervals else None
+        self._single: dict[PictureName, SmokeMetrics] = {}
         self._count = 0
 
     def add(
@@ -105,6 +105,8 @@ class Evaluator:
         scene: Status | None = None,
     ) -> None:
         """Take in a picture, H x W x 3, and its mask, H x W; all 0 for a picture without smoke."""
+        if self.scenes is not None:
+            self.scenes.add(name, picture)
         group = self._waiting.setdefault(mask.shape, [])
         group.append(_Waiting(self._count, name, picture, mask > 0.5, scene))
         self._count += 1
@@ -113,19 +115,14 @@ class Evaluator:
         elif sum(map(len, self._waiting.values())) >= WAITING:
             self._predict(self._waiting.pop(max(self._waiting, key=lambda size: len(self._waiting[size]))))
 
-    def finish(self, progress: Progress | None = None) -> Evaluation:
-        """Predict what still waits, and say what came out.
-
-        Args:
-            progress: Told how many pictures' scenes are found, where intervals are asked for: of many
-                thousand it takes minutes.
-        """
+    def finish(self) -> Evaluation:
+        """Predict what still waits, and say what came out."""
         while self._waiting:
             self._predict(self._waiting.popitem()[1])
         return Evaluation(
             self._all.compute(),
-            {str(scene): metrics.compute() for scene, metrics in sorted(self._scenes.items())},
-            _draw(self._single, progress) if self._single else None,
+            {str(scene): metrics.compute() for scene, metrics in sorted(self._by_status.items())},
+            _draw(self._single, self.scenes.find()) if self.scenes and self._single else None,
             sorted(self._rows, key=lambda row: (row.set, row.name)),
             self._all.calibration.reliability(),
             self._all.uncertainty.risk_coverage(),
@@ -148,10 +145,10 @@ class Evaluator:
         for number, each in enumerate(batch):
             one = slice(number, number + 1)
             own = _part(maps, one)
-            apart = [self._scenes.setdefault(each.scene, self._metrics())] if each.scene else []
-            if self._single is not None:
-                apart.append(self._metrics())
-                self._single[each.name] = describe_view(each.picture), apart[-1]
+            apart = [self._by_status.setdefault(each.scene, self._metrics())] if each.scene else []
+            if self.scenes is not None:
+                self._single[each.name] = self._metrics()
+                apart.append(self._single[each.name])
             for metrics in apart:
                 compared = (drawn and _part(drawn, one) for drawn in (sampled, one_pass))
                 metrics.update(own.probability, smoke[one], own, *compared)
@@ -164,20 +161,12 @@ class Evaluator:
         return SmokeMetrics(self.segmenter.threshold).to(self._device)
 
 
-def _draw(
-    single: Mapping[PictureName, tuple[Views, SmokeMetrics]], progress: Progress | None
-) -> Draws | None:
-    # by name: what is drawn must not depend on the order in which pictures came
-    views, metrics = zip(*(single[name] for name in sorted(single)), strict=True)
-    grouping = Grouping(Views.stack(views), THRESHOLD)
-    for number in range(len(views)):
-        grouping.link(number)
-        if progress is not None:
-            progress(number + 1, len(views))
+def _draw(single: Mapping[PictureName, SmokeMetrics], scenes: Mapping[PictureName, int]) -> Draws | None:
+    names = sorted(single)  # what is drawn must not depend on the order in which pictures came
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # on tensors this small, two wait for each other: up to 60 s, not 2
     try:
-        return draw_scenes(metrics, grouping.scenes.tolist())
+        return draw_scenes([single[name] for name in names], [scenes[name] for name in names])
     finally:
         torch.set_num_threads(threads)
 
