@@ -44,8 +44,7 @@ def write_samples(run: RunFolder, step: int, samples: Sequence[Sample]) -> None:
 
 def last_samples(run: RunFolder) -> tuple[int, Path] | None:
     """The newest sheet of a run, and the step that it shows."""
-    sheets = [path for path in run.samples.glob("*.png") if path.stem.isdecimal()]
-    return max(((int(path.stem), path) for path in sheets), default=None)
+    return max(run.sheets().items(), default=None)
 
 
 def draw_samples(samples: Sequence[Sample]) -> NDArray[np.uint8]:

@@ -155,12 +155,16 @@ class RunFolder:
                 if isinstance(entry, dict) and isinstance(entry.get("step"), int):
                     yield entry
 
+    def sheets(self) -> dict[int, Path]:
+        """Sheets of samples, by the step that they show."""
+        return {int(path.stem): path for path in self.samples.glob("*.png") if path.stem.isdecimal()}
+
     def forget_after(self, step: int) -> None:
         """Drop what was logged and drawn after a step, since a resumed run will come by there again."""
         kept = [entry for entry in self.history() if int(str(entry["step"])) <= step]
         write_atomically(self.log_file, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
-        for sheet in self.samples.glob("*.png"):
-            if sheet.stem.isdecimal() and int(sheet.stem) > step:
+        for drawn, sheet in self.sheets().items():
+            if drawn > step:
                 sheet.unlink(missing_ok=True)
         # a state's leftovers, of a process that was killed while it wrote
         for part in self.states.folder.glob(".*.part"):

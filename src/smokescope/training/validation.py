@@ -57,11 +57,11 @@ def validate(
         # in 32 bits, whatever it is trained in: as it will be used
         out = pipeline(x)
         drawn = pipeline.sample(x, samples) if samples else None
-        maps = Maps(*(m[:, 0].to(place).float() for m in (out.total, out.aleatoric, out.epistemic)))
+        maps = Maps(*(m[:, 0].to(place) for m in (out.total, out.aleatoric, out.epistemic)))
         sampled = drawn and Maps(
-            *(m[:, 0].to(place).float() for m in (drawn.total, drawn.aleatoric, drawn.epistemic))
+            *(m[:, 0].to(place) for m in (drawn.total, drawn.aleatoric, drawn.epistemic))
         )
-        probability = out.probability[:, 0].to(place).float()
+        probability = out.probability[:, 0].to(place)
         metrics.update(probability, mask, maps, sampled)
         counts.update(probability, mask)
         for i, item in enumerate(batch):
