@@ -29,10 +29,11 @@ from benchmarks.timing import compare, table
 from smokescope.benchmark.measure import PAUSE
 from smokescope.benchmark.picture import landscape
 from smokescope.checkpoints.model import save_model
-from smokescope.export.files import SUFFIXES, Format, export_model
+from smokescope.export.files import export_model
 from smokescope.export.int8 import need_nncf
 from smokescope.export.onnx import quietly
 from smokescope.inference.engines.exported import threads
+from smokescope.inference.engines.formats import ENDINGS, Format
 from smokescope.inference.engines.openvino_graph import SETTINGS
 from smokescope.inference.segmenter import load_engine
 from smokescope.models import DEFAULT, InputSettings, Pipeline, ResNet, SmokeBVM
@@ -56,7 +57,7 @@ def ours(model: Path, folder: Path, int8: bool) -> dict[str, Work]:
     picture = [landscape(HEIGHT, WIDTH)]
     files = {"PyTorch": model}
     for format, name in FORMATS.items():
-        files[name] = folder / f"ours{SUFFIXES[format]}"
+        files[name] = folder / f"ours{ENDINGS[format]}"
         export_model(model, format, files[name])
     if int8:
         files[INT8] = folder / "int8.xml"

@@ -53,6 +53,13 @@ def test_an_exported_model_has_one_engine(run: Run, exported: Exported) -> None:
     assert wanted in done.stdout.splitlines()
 
 
+@pytest.mark.parametrize("option", ["--compiled", "--int8"])
+def test_an_exported_model_has_no_other_forms(run: Run, exported: Exported, option: str) -> None:  # noqa: F811
+    done = run("benchmark", "--model", exported.onnx, "--rounds", 1, "--size", "96x64", option)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{exported.onnx} is an exported model" in done.stderr
+
+
 @pytest.mark.usefixtures("folder")
 def test_an_engine_that_cannot_is_left_out(
     run: Run,  # noqa: F811

@@ -15,6 +15,7 @@ from smokescope.checkpoints.model import load_model, save_model
 from smokescope.errors import SmokescopeError
 from smokescope.export import cache
 from smokescope.export.cache import KEPT, cache_folder, load_exported
+from smokescope.inference.engines.formats import Format
 from smokescope.models import Pipeline
 
 
@@ -56,7 +57,7 @@ def test_a_model_is_exported_once(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["onnx", "openvino"])
 def test_the_second_start_finds_it(
-    exported: Exported, folder: Path, exports: list[str], format: cache.Exported
+    exported: Exported, folder: Path, exports: list[str], format: Format
 ) -> None:
     engines = [load_exported(exported.safetensors, format) for _ in range(3)]
     assert exports == [format]
@@ -82,7 +83,7 @@ def test_formats_thresholds_and_versions_are_told_apart(
 
 @pytest.mark.parametrize("format", ["onnx", "openvino"])
 def test_a_damaged_one_is_replaced(
-    exported: Exported, folder: Path, exports: list[str], format: cache.Exported
+    exported: Exported, folder: Path, exports: list[str], format: Format
 ) -> None:
     load_exported(exported.safetensors, format)
     for path in folder.rglob("model.*"):
@@ -132,7 +133,7 @@ def test_what_a_quicker_process_made_stays(
     export = cache._export
     quicker: list[int] = []
 
-    def late(path: Path, format: cache.Exported, into: Path) -> None:
+    def late(path: Path, format: Format, into: Path) -> None:
         monkeypatch.setattr(cache, "_export", export)
         load_exported(path, format)  # as another process does meanwhile
         (place,) = folder.iterdir()

@@ -57,6 +57,7 @@ def test_export_in_8_bits(run: Run, tmp_path: Path) -> None:  # noqa: F811
     assert "m.xml is written; in 8 bits, its maps follow PyTorch's with a correlation of" in done.stdout
     told = json.loads(run("info", tmp_path / "m.xml", "--json").stdout)
     assert told["file"]["metadata"]["precision"] == "int8"
+    assert told["file"]["bytes"] == sum((tmp_path / f"m{end}").stat().st_size for end in (".xml", ".bin"))
 
 
 def test_export_says_what_is_wrong(run: Run, tmp_path: Path) -> None:  # noqa: F811

@@ -8,14 +8,15 @@ from pathlib import Path
 from smokescope.benchmark.measure import Candidate
 from smokescope.benchmark.worker import Task
 from smokescope.errors import SmokescopeError
-from smokescope.export.cache import Exported, load_exported
-from smokescope.export.choice import ENDINGS, installed
+from smokescope.export.cache import load_exported
+from smokescope.export.choice import installed
 from smokescope.inference.devices import devices, has_gpu
+from smokescope.inference.engines.formats import Format, format_of
 from smokescope.inference.engines.onnx import OnnxEngine
 from smokescope.inference.engines.openvino import OpenVinoEngine
 from smokescope.inference.segmenter import load_engine
 
-NAMES: dict[Exported, str] = {"onnx": OnnxEngine.name, "openvino": OpenVinoEngine.name}
+NAMES: dict[Format, str] = {"onnx": OnnxEngine.name, "openvino": OpenVinoEngine.name}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +47,18 @@ def list_candidates(
         complain: Told of an engine that cannot take the model; the others go on.
 
     Raises:
-        SmokescopeError: The model is no good, or a file to measure beside it is not an exported one.
+        SmokescopeError: The model is no good, has no such forms, or a file to measure beside it is not an
+            exported one.
     """
+    if format_of(_path(task)) and (extras.compiled or extras.int8):
+        raise SmokescopeError(
+            f"{task.model} is an exported model, which is measured as it is: --compiled and --int8 need the "
+            "safetensors model"
+        )
     beside = [_file(replace(task, model=str(each)), f", {each}") for each in dict.fromkeys(extras.also)]
     for each in (_path(task), *extras.also):
         load_engine(each, "cpu")  # what is no good is refused here, and not by one engine after the other
-    if _engine(task) is not None:
+    if format_of(_path(task)):
         return [_file(task), *beside]
     own = [*_torch(replace(task, engine="torch"), extras.compiled), *_exported(task, complain)]
     return [*own, *(_int8(task, extras.int8, complain) if extras.int8 else []), *beside]
@@ -67,12 +74,8 @@ def _path(task: Task) -> Path | None:
     return None if task.model is None else Path(task.model)
 
 
-def _engine(task: Task) -> Exported | None:
-    return ENDINGS.get(Path(task.model or "").suffix.lower())
-
-
 def _file(task: Task, more: str = "") -> Candidate:
-    engine = _engine(task)
+    engine = format_of(_path(task))
     if engine is None:
         raise SmokescopeError(f"{task.model} is no exported model: name an .onnx or .xml file")
     return Candidate(NAMES[engine] + more, task, command(task))

@@ -184,9 +184,9 @@ def _sampling(engine: EngineChoice | None, model: Path | None) -> EngineChoice |
     Raises:
         SmokescopeError: Another was asked for; known before the model is exported for it.
     """
-    from smokescope.export.choice import ENDINGS
+    from smokescope.inference.engines.formats import format_of
 
-    if model is not None and model.suffix.lower() in ENDINGS:
+    if format_of(model):
         return engine
     if engine not in (None, EngineChoice.auto, EngineChoice.torch):
         raise SmokescopeError(

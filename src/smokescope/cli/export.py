@@ -10,7 +10,7 @@ from smokescope.errors import SmokescopeError
 
 
 class FormatChoice(StrEnum):
-    """As `smokescope.export.files.Format`, which would load torch."""
+    """As `smokescope.inference.engines.formats.Format`, for typer."""
 
     onnx = "onnx"
     openvino = "openvino"

@@ -4,12 +4,15 @@ import json
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from smokescope import __version__
 from smokescope.cli.console import printable
+
+if TYPE_CHECKING:
+    from smokescope.inference.engines.formats import Format
 
 PACKAGES = ("torch", "numpy", "pillow", "safetensors", "torchmetrics", "opencv-python-headless")
 
@@ -70,10 +73,11 @@ def _embedded() -> Section:
 
 
 def _describe(file: Path) -> Section:
-    if file.suffix.lower() in (".onnx", ".xml"):
-        return _describe_exported(file)
     from smokescope.checkpoints.files import summarise
+    from smokescope.inference.engines.formats import format_of
 
+    if format := format_of(file):
+        return _describe_exported(file, format)
     summary = summarise(file)
     return {
         "path": str(file),
@@ -85,13 +89,15 @@ def _describe(file: Path) -> Section:
     }
 
 
-def _describe_exported(file: Path) -> Section:
+def _describe_exported(file: Path, format: "Format") -> Section:
     from smokescope.inference.engines.exported import ExportedEngine
+    from smokescope.inference.engines.formats import files_of
     from smokescope.inference.segmenter import load_engine
 
     engine = load_engine(file, "cpu")
     metadata = dict(engine.card.metadata) if isinstance(engine, ExportedEngine) else {}
-    return {"path": str(file), "bytes": file.stat().st_size, "metadata": metadata}
+    size = sum(each.stat().st_size for each in files_of(file, format))
+    return {"path": str(file), "bytes": size, "metadata": metadata}
 
 
 def _as_table(sections: dict[str, Section]) -> str:

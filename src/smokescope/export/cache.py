@@ -14,26 +14,22 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
 
 from smokescope import __version__
 from smokescope.checkpoints.embedded import model_file
 from smokescope.data.files import write_together
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.base import Engine
+from smokescope.inference.engines.formats import ENDINGS, Format
 from smokescope.inference.identity import file_checksum
 from smokescope.inference.segmenter import load_engine
 
 log = logging.getLogger(__name__)
 
-Exported = Literal["onnx", "openvino"]
-"""As `smokescope.export.files.Format`, which would load torch."""
-
-FILES: dict[Exported, str] = {"onnx": "model.onnx", "openvino": "model.xml"}
 KEPT = 8  # models; whichever was not used for longest goes first
 
 
-def load_exported(model: Path | None, format: Exported) -> Engine:
+def load_exported(model: Path | None, format: Format) -> Engine:
     """Load a safetensors model in another engine; it is exported now if that was not done before.
 
     What takes long, and what cannot be kept, is logged.
@@ -46,15 +42,15 @@ def load_exported(model: Path | None, format: Exported) -> Engine:
         SmokescopeError: The model cannot be read or exported, or a package is missing.
     """
     with model_file(model) as path:
-        place = cache_folder() / "models" / _key(path, format)
+        place, name = cache_folder() / "models" / _key(path, format), f"model{ENDINGS[format]}"
         with suppress(SmokescopeError):  # it is not there, or damaged, and then replaced
-            engine = load_engine(place / FILES[format], "cpu")
+            engine = load_engine(place / name, "cpu")
             with suppress(OSError):
                 os.utime(place)
             return engine
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            _export(path, format, Path(folder))
-            return load_engine(_keep(Path(folder), place, FILES[format]) / FILES[format], "cpu")
+            _export(path, format, Path(folder, name))
+            return load_engine(_keep(Path(folder), place, name) / name, "cpu")
 
 
 def cache_folder() -> Path:
@@ -77,11 +73,11 @@ def cache_folder() -> Path:
     return (Path(told) if Path(told).is_absolute() else home / ".cache") / "smokescope"
 
 
-def _export(path: Path, format: Exported, folder: Path) -> None:
+def _export(path: Path, format: Format, out: Path) -> None:
     from smokescope.export.files import export_model  # here: it loads torch
 
     log.info("%s is exported to %s, once: this takes a minute or two", path.name, format)
-    export_model(path, format, folder / FILES[format])
+    export_model(path, format, out)
 
 
 def _keep(folder: Path, place: Path, model: str) -> Path:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from smokescope.errors import SmokescopeError
-from smokescope.export.cache import Exported, load_exported
+from smokescope.export.cache import load_exported
 from smokescope.inference.devices import has_gpu
 from smokescope.inference.engines.base import Engine
+from smokescope.inference.engines.formats import Format, format_of
 from smokescope.inference.segmenter import load_engine
 
 log = logging.getLogger(__name__)
@@ -16,8 +17,7 @@ log = logging.getLogger(__name__)
 EngineName = Literal["auto", "torch", "onnx", "openvino"]
 
 # On CPUs, the fastest first; docs/engines.md has the measurements.
-PACKAGES: dict[Exported, str] = {"onnx": "onnxruntime", "openvino": "openvino"}
-ENDINGS: dict[str, Exported] = {".onnx": "onnx", ".xml": "openvino"}
+PACKAGES: dict[Format, str] = {"onnx": "onnxruntime", "openvino": "openvino"}
 
 
 def load_by(model: Path | None, device: str, engine: EngineName | None) -> Engine:
@@ -33,7 +33,7 @@ def load_by(model: Path | None, device: str, engine: EngineName | None) -> Engin
     """
     if engine not in (None, *get_args(EngineName)):
         raise SmokescopeError(f"there is no engine {engine}: choose {', '.join(get_args(EngineName))}")
-    own = None if model is None else ENDINGS.get(model.suffix.lower())
+    own = format_of(model)
     if own is not None:
         if engine not in (None, "auto", own):
             raise SmokescopeError(
@@ -49,7 +49,7 @@ def load_by(model: Path | None, device: str, engine: EngineName | None) -> Engin
     return load_exported(model, engine)
 
 
-def installed() -> list[Exported]:
+def installed() -> list[Format]:
     """Engines other than PyTorch that are here, the fastest first."""
     return [engine for engine, package in PACKAGES.items() if find_spec(package) is not None]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from smokescope.checkpoints.embedded import model_file
 from smokescope.checkpoints.files import summarise
@@ -18,11 +18,9 @@ from smokescope.export.samples import samples_to_onnx
 from smokescope.export.trial import check_correlation, check_difference
 from smokescope.inference.engines.base import Pixels
 from smokescope.inference.engines.exported import samples_file
+from smokescope.inference.engines.formats import ENDINGS, Format
 from smokescope.models.pipeline import Pipeline
 
-Format = Literal["onnx", "openvino"]
-
-SUFFIXES: dict[Format, str] = {"onnx": ".onnx", "openvino": ".xml"}
 TRIAL = 6  # pictures on which 8 bits are tried
 OWN = ("layout", "class", "weights")  # of the safetensors file: how its weights are stored says nothing here
 
@@ -59,8 +57,8 @@ def export_model(
         SmokescopeError: The model cannot be read, the file cannot be written, a package is missing, or the
             engine's answer is not PyTorch's.
     """
-    if out.suffix != SUFFIXES[format]:
-        raise SmokescopeError(f"{out} must end in {SUFFIXES[format]}: loading goes by a file's ending")
+    if out.suffix != ENDINGS[format]:
+        raise SmokescopeError(f"{out} must end in {ENDINGS[format]}: loading goes by a file's ending")
     if int8 and format != "openvino":
         raise SmokescopeError("NNCF cannot bring our ONNX graphs to 8 bits: export with --format openvino")
     need("onnxruntime" if format == "onnx" else "openvino", *(["nncf"] if int8 else []))

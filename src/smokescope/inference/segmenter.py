@@ -19,6 +19,7 @@ from smokescope.data.pictures import picture_from_bytes, picture_from_image, rea
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.base import Engine, Maps
 from smokescope.inference.engines.exported import refuse_samples
+from smokescope.inference.engines.formats import format_of
 from smokescope.inference.prediction import Prediction
 from smokescope.inference.tiles import Tiles
 from smokescope.settings.input import InputSettings
@@ -44,11 +45,12 @@ def load_engine(model: Path | None, device: str) -> Engine:
     Raises:
         SmokescopeError: As for `smokescope.load`.
     """
-    if model is not None and model.suffix.lower() == ".onnx":
+    format = format_of(model)
+    if model is not None and format == "onnx":
         from smokescope.inference.engines.onnx import OnnxEngine
 
         return refuse_samples(OnnxEngine(model, device))
-    if model is not None and model.suffix.lower() == ".xml":
+    if model is not None and format == "openvino":
         from smokescope.inference.engines.openvino import OpenVinoEngine
 
         return refuse_samples(OpenVinoEngine(model, device))

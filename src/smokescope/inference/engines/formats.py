@@ -1,0 +1,19 @@
+"""What models are exported to, and the endings by which their files are known."""
+
+from pathlib import Path
+from typing import Literal
+
+Format = Literal["onnx", "openvino"]
+
+ENDINGS: dict[Format, str] = {"onnx": ".onnx", "openvino": ".xml"}
+
+
+def format_of(model: Path | None) -> Format | None:
+    """The format of an exported model's file; None if it is no such file, or None, the embedded model."""
+    ending = None if model is None else model.suffix.lower()
+    return next((format for format, known in ENDINGS.items() if known == ending), None)
+
+
+def files_of(model: Path, format: Format) -> list[Path]:
+    """An exported model's file, and what lies beside it: the weights of an OpenVINO graph."""
+    return [model, model.with_suffix(".bin")] if format == "openvino" else [model]
