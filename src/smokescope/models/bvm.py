@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from smokescope.chance import LATENT, fold_in, make_keys, normal
 from smokescope.models.decoder import BayesianDecoder
+from smokescope.models.enlarge import enlarge
 from smokescope.models.inference_net import InferenceNet, Posterior
 from smokescope.models.normalise import Normalise
 from smokescope.models.resnet import Encoder, ResNet
@@ -93,11 +93,11 @@ class SmokeBVM(nn.Module):
 
     def decode(self, encoding: Encoding, z: Tensor, keys: Tensor | None) -> Tensor:
         """Logits [B * N, 1, H, W] for latent variables z [B * N, latent]; without keys, no dropout."""
-        return _enlarge(self.decoder(encoding.shared, z, keys), encoding.size)
+        return enlarge(self.decoder(encoding.shared, z, keys), encoding.size)
 
     def decode_kept(self, encoding: Encoding, z: Tensor, kept: Sequence[Tensor]) -> Tensor:
         """As `decode`, with dropout's masks in place of their keys; see `BayesianDecoder.draw_masks`."""
-        return _enlarge(self.decoder.decode(encoding.shared, z, kept), encoding.size)
+        return enlarge(self.decoder.decode(encoding.shared, z, kept), encoding.size)
 
     def forward(self, pictures: Tensor, temperature: float = 1.0) -> Output:
         """Predict without sampling: z at its mean, no dropout, uncertainties by the uncertainty net.
@@ -177,7 +177,3 @@ def evaluating(module: nn.Module) -> Iterator[None]:
     finally:
         for part, mode in modes:
             part.training = mode
-
-
-def _enlarge(logits: Tensor, size: tuple[int, int]) -> Tensor:
-    return functional.interpolate(logits, size, mode="bilinear", align_corners=False)

@@ -16,6 +16,7 @@ from smokescope.chance import DROPOUT, fold_in
 from smokescope.models.attention import RCAB
 from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.dropout import DropoutUnit, draw_mask, drop
+from smokescope.models.enlarge import enlarge
 from smokescope.models.narrow import NarrowConv2d
 
 Injection = Literal["full", "light"]
@@ -145,7 +146,7 @@ class BayesianDecoder(nn.Module):
         maps = [attend(m) for attend, m in zip(self.attention, maps, strict=True)]
         fine, joined = (None, maps) if self.detail is None else (maps[0], maps[1:])
         size = joined[0].shape[-2:]
-        context = self.context(torch.cat([joined[0], *(_resize(m, size) for m in joined[1:])], 1))
+        context = self.context(torch.cat([joined[0], *(enlarge(m, size) for m in joined[1:])], 1))
         logits: Tensor = self.head(context if self.detail is None else self.detail(fine, context))
         return logits
 
@@ -164,13 +165,9 @@ class _Detail(nn.Module):
 
     def forward(self, fine: Tensor, context: Tensor) -> Tensor:
         """Join f1 [N, width, h_1, w_1] and context [N, inputs, h_2, w_2] to [N, width, h_1, w_1]."""
-        joined: Tensor = self.join(torch.cat((fine, _resize(self.narrow(context), fine.shape[-2:])), 1))
+        joined: Tensor = self.join(torch.cat((fine, enlarge(self.narrow(context), fine.shape[-2:])), 1))
         return joined
 
 
 def _reducing(inputs: int, outputs: int, kernel: Reduction) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2)
-
-
-def _resize(x: Tensor, size: Sequence[int]) -> Tensor:
-    return functional.interpolate(x, tuple(size), mode="bilinear", align_corners=False)

@@ -9,8 +9,8 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from smokescope.models.enlarge import enlarge
 from smokescope.models.narrow import NarrowConv2d
 from smokescope.precision import at_least_float32
 from smokescope.uncertainty import LN2
@@ -70,9 +70,7 @@ class UncertaintyNet(nn.Module):
             features.append(y)
         _, fine, middle, _, coarse = features
         a, b = self.total(fine, middle, coarse), self.aleatoric(fine, middle, coarse)
-        maps = functional.interpolate(
-            torch.cat((a, b), 1), x.shape[-2:], mode="bilinear", align_corners=False
-        )
+        maps = enlarge(torch.cat((a, b), 1), x.shape[-2:])
         # halves would round a total near ln 2 above it
         maps = at_least_float32(maps)
         correction, share = maps[:, :1], torch.sigmoid(maps[:, 1:])
@@ -99,8 +97,8 @@ class _Decoder(nn.Module):
         self.head = NarrowConv2d(w, 1, 3, padding=1)
 
     def forward(self, fine: Tensor, middle: Tensor, coarse: Tensor) -> Tensor:
-        y = self.coarse(torch.cat((_resize_like(coarse, middle), middle), 1))
-        y = self.middle(torch.cat((_resize_like(y, fine), fine), 1))
+        y = self.coarse(torch.cat((enlarge(coarse, middle.shape[-2:]), middle), 1))
+        y = self.middle(torch.cat((enlarge(y, fine.shape[-2:]), fine), 1))
         result: Tensor = self.head(y)
         return result
 
@@ -111,7 +109,3 @@ def _layer(inputs: int, outputs: int, stride: int) -> nn.Sequential:
         nn.BatchNorm2d(outputs),
         nn.LeakyReLU(0.2, inplace=True),
     )
-
-
-def _resize_like(x: Tensor, other: Tensor) -> Tensor:
-    return functional.interpolate(x, other.shape[-2:], mode="bilinear", align_corners=False)

@@ -9,9 +9,9 @@ Ronneberger et al., "U-Net: Convolutional Networks for Biomedical Image Segmenta
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from smokescope.models.bvm import Output
+from smokescope.models.enlarge import enlarge
 from smokescope.models.normalise import Normalise
 from smokescope.models.resnet import Encoder, ResNet
 from smokescope.models.settings import UNET, ModelSettings
@@ -58,12 +58,8 @@ class UNet(nn.Module):
         *skips, deepest = self.encoder(self.normalise(pictures))
         x = self.bottom(deepest)
         for level, skip in zip(self.levels, reversed(skips), strict=True):
-            x = functional.interpolate(x, skip.shape[-2:], mode="bilinear", align_corners=False)
-            x = level(torch.cat((x, skip), 1))
-        size = pictures.shape[-2:]
-        logits = (
-            functional.interpolate(self.head(x), size, mode="bilinear", align_corners=False) / temperature
-        )
+            x = level(torch.cat((enlarge(x, skip.shape[-2:]), skip), 1))
+        logits = enlarge(self.head(x), pictures.shape[-2:]) / temperature
         entropy = binary_entropy(logits)
         return Output(logits, entropy, entropy)
 
