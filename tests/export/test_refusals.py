@@ -16,6 +16,7 @@ from smokescope.checkpoints.model import save_model
 from smokescope.errors import SmokescopeError
 from smokescope.export import files, trial
 from smokescope.export.openvino import to_openvino
+from smokescope.inference.engines.onnx import CHECKSUM, seal
 from smokescope.models import Pipeline
 from smokescope.uncertainty import Decomposition
 
@@ -29,9 +30,15 @@ def foreign() -> onnx.ModelProto:
 
 def marked(path: Path, **changes: str) -> bytes:
     model = onnx.load(path)
-    told = {each.key: each.value for each in model.metadata_props} | changes
+    told = {each.key: each.value for each in model.metadata_props if each.key != CHECKSUM} | changes
     onnx.helper.set_model_props(model, {key: value for key, value in told.items() if value})
-    return model.SerializeToString()
+    return seal(model.SerializeToString())
+
+
+def with_a_flipped_bit(path: Path) -> bytes:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 64  # among the weights
+    return bytes(data)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +49,7 @@ def marked(path: Path, **changes: str) -> bytes:
         (lambda path: path.read_bytes()[:1000], "is not an ONNX model, or is damaged or cut short"),
         (lambda _: b"", "is empty"),
         (lambda _: foreign().SerializeToString(), "is not a model that smokescope exported"),
+        (with_a_flipped_bit, "is not what was exported, but damaged or changed"),
         (lambda path: marked(path, **{"class": "cats"}), "is not a model that smokescope exported"),
         (
             lambda path: marked(path, layout="2", smokescope="9.1"),

@@ -156,6 +156,16 @@ def test_what_is_no_picture_is_refused(segmenter: Segmenter, given: object, word
         segmenter(given)  # type: ignore[arg-type]
 
 
+def test_what_is_no_number_is_not_taken_for_no_smoke(pipeline: Pipeline) -> None:
+    assert isinstance(pipeline.network, SmokeBVM)
+    with torch.no_grad():
+        pipeline.network.decoder.head.weight.fill_(torch.nan)
+    broken = Segmenter(pipeline, "cpu")
+    for ask in (broken, lambda pixels: broken.maps([pixels])):
+        with pytest.raises(SmokescopeError, match="values that are no numbers"):
+            ask(picture(40, 70))
+
+
 def test_ways_that_there_are_not_are_refused(pipeline: Pipeline) -> None:
     with pytest.raises(SmokescopeError, match="tiles must be auto or never or always, not 'sometimes'"):
         Segmenter(pipeline, "cpu", tiles="sometimes")  # type: ignore[arg-type]

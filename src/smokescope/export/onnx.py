@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from smokescope import __version__
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.card import INPUT, LAYOUT, OUTPUTS
+from smokescope.inference.engines.onnx import seal
 from smokescope.models.bvm import evaluating
 from smokescope.models.pipeline import Pipeline
 
@@ -87,8 +88,7 @@ def trace(
     for node in model.graph.node:
         node.name = f"{_origin(node)}/{node.name}"
         del node.metadata_props[:]  # where in our sources it comes from: half of a small file, and nobody's
-    data: bytes = model.SerializeToString()
-    return data
+    return seal(model.SerializeToString())
 
 
 def describe(pipeline: Pipeline, notes: Mapping[str, str]) -> dict[str, str]:

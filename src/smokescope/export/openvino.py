@@ -19,6 +19,7 @@ import numpy as np
 
 from smokescope.errors import SmokescopeError
 from smokescope.export.onnx import need
+from smokescope.inference.engines.onnx import CHECKSUM
 from smokescope.inference.engines.openvino import SECTION
 from smokescope.inference.engines.openvino_graph import RESIZE
 from smokescope.settings.input import InputSettings
@@ -51,6 +52,7 @@ def to_openvino(onnx: bytes, quantise: Callable[[Model], Model] | None = None) -
     from onnx import load_model_from_string
 
     metadata = {each.key: each.value for each in load_model_from_string(onnx).metadata_props}
+    del metadata[CHECKSUM]  # of the ONNX file
     input = InputSettings.from_dict(json.loads(metadata["input"]))
     if input.fit == "aspect" and input.height * input.width > LARGEST**2:
         raise SmokescopeError(f"OpenVINO takes inputs of up to {LARGEST} x {LARGEST} pixels: export as ONNX")

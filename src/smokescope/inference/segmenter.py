@@ -130,7 +130,7 @@ class Segmenter:
         """Predict one picture.
 
         Raises:
-            SmokescopeError: The picture cannot be read, or is no picture.
+            SmokescopeError: The picture cannot be read, or is no picture; or the model fails on it.
         """
         return self.many([picture])[0]
 
@@ -154,8 +154,14 @@ class Segmenter:
         return [predictions[number] for number in range(len(loaded))]
 
     def maps(self, pictures: Sequence[NDArray[np.uint8]]) -> "Decomposition":
-        """Predict pictures H x W x 3 of one size at once: maps [N, 1, H, W] on the segmenter's device."""
-        return self.engine.tensors(pictures, self.tiles)
+        """Predict pictures H x W x 3 of one size at once: maps [N, 1, H, W] on the segmenter's device.
+
+        Raises:
+            SmokescopeError: As for one.
+        """
+        maps = self.engine.tensors(pictures, self.tiles)
+        _refuse_unless(all(bool(each.isfinite().all()) for each in maps))
+        return maps
 
     def sample(
         self, pictures: Sequence[NDArray[np.uint8]], count: int, keys: "Tensor | None" = None
@@ -173,10 +179,21 @@ class Segmenter:
         return self.engine.sample(pictures, count, keys)
 
     def _split(self, maps: Maps) -> list[Prediction]:
+        _refuse_unless(all(np.isfinite(each).all() for each in maps))
         return [
             Prediction(probability, probability > self.threshold, total, aleatoric, epistemic, self.verdicts)
             for probability, total, aleatoric, epistemic in zip(*maps, strict=True)
         ]
+
+
+def _refuse_unless(finite: bool) -> None:
+    """Let nobody take what is no number for a picture without smoke.
+
+    Raises:
+        SmokescopeError: Not all values of the maps are finite.
+    """
+    if not finite:
+        raise SmokescopeError("the model gives values that are no numbers: its file is of no use")
 
 
 def as_pixels(picture: Picture) -> NDArray[np.uint8]:

@@ -14,6 +14,8 @@ def format_of(model: Path | None) -> Format | None:
     return next((format for format, known in ENDINGS.items() if known == ending), None)
 
 
-def files_of(model: Path, format: Format) -> list[Path]:
-    """An exported model's file, and what lies beside it: the weights of an OpenVINO graph."""
-    return [model, model.with_suffix(".bin")] if format == "openvino" else [model]
+def files_of(model: Path | None) -> list[Path]:
+    """A model's file, and an OpenVINO graph's weights beside it; none for None, the embedded model."""
+    if model is None:
+        return []
+    return [model, model.with_suffix(".bin")] if format_of(model) == "openvino" else [model]
