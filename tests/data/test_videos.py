@@ -23,8 +23,8 @@ def frames(count: int, height: int = 48, width: int = 64) -> list[NDArray[np.uin
 
 def write(path: Path, pictures: list[NDArray[np.uint8]], rate: int = 10) -> Path:
     with write_video(path, Fraction(rate)) as writer:
-        for each in pictures:
-            writer.add(each)
+        for number, each in enumerate(pictures):
+            writer.add(each, number / rate)
     return path
 
 
@@ -103,3 +103,37 @@ def test_a_video_cut_short_says_where(tmp_path: Path) -> None:
 def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(SmokescopeError, match="cannot be written"):
         write(tmp_path, frames(1))
+
+
+def test_frames_are_written_at_their_own_times(tmp_path: Path) -> None:
+    times = [0.0, 0.1, 0.2, 1.7, 1.7, 4.0]  # some are late, and one comes at no time of its own
+    with write_video(tmp_path / "v.mp4", Fraction(10)) as writer:
+        for pixels, seconds in zip(frames(6), times, strict=True):
+            writer.add(pixels, seconds)
+    with open_video(tmp_path / "v.mp4") as video:
+        assert [frame.seconds for frame in video] == pytest.approx(times, abs=1e-4)
+
+
+def skipping(path: Path, shown: list[int]) -> Path:
+    """Motion JPEG at 10 frames a second, as cameras record it that leave frames out."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mjpeg", 10)
+        stream.height, stream.width, stream.pix_fmt = 48, 64, "yuvj420p"
+        for number, pixels in zip(shown, frames(len(shown)), strict=True):
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+            frame.pts, frame.time_base = number, Fraction(1, 10)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
+def test_seconds_count_from_the_first_frame(tmp_path: Path) -> None:
+    with open_video(skipping(tmp_path / "v.mkv", [50, 51, 53])) as video:
+        assert [frame.seconds for frame in video] == pytest.approx([0, 0.1, 0.3], abs=1e-3)
+
+
+def test_a_video_whose_recorder_left_frames_out_is_whole(tmp_path: Path) -> None:
+    shown = [0, 1, 2, 9, 10, 11]
+    with open_video(skipping(tmp_path / "v.avi", shown)) as video:
+        assert video.count > 2 * len(shown) - 2  # AVI counts those that are not there
+        assert [frame.seconds for frame in video] == pytest.approx([number / 10 for number in shown])

@@ -21,7 +21,8 @@ from smokescope.data.pictures import MAX_PIXELS
 from smokescope.errors import SmokescopeError
 
 USUAL_RATE = Fraction(25)  # frames a second, of a video that does not say
-WHOLE = 0.9  # of the frames that a file speaks of: some count frames that are never shown
+WHOLE = 0.9  # of the frames or seconds that a file speaks of: some count frames that are never shown
+TICK = Fraction(1, 90_000)  # of a second, by which frames are timed: the usual rates divide it
 QUALITY = "20"  # x264's; at 18 the eye sees no loss
 
 
@@ -31,7 +32,7 @@ class Frame(NamedTuple):
     number: int
     """From 0 on."""
     seconds: float
-    """When it is shown."""
+    """When it is shown, from the first on."""
     pixels: NDArray[np.uint8]
     """H x W x 3, upright."""
 
@@ -57,19 +58,27 @@ class VideoReader:
 
     def __iter__(self) -> Iterator[Frame]:
         frames = self._container.decode(self._stream)
+        first = seconds = 0.0
         for number in itertools.count():
             broken = f"{self._path} is damaged or cut short after {number} frames: get a fresh copy"
             try:
                 with _explained(broken):
                     frame = next(frames)
             except StopIteration:
-                if number <= WHOLE * self.count:  # decoders end quietly where a file ends early
+                if not self._is_whole(number, seconds):  # decoders end quietly where a file ends early
                     raise SmokescopeError(broken) from None
                 return
             pixels = frame.to_ndarray(format="rgb24")
             upright = np.ascontiguousarray(np.rot90(pixels, round(frame.rotation / 90)))  # as phones note it
-            seconds = float(number / self.rate) if frame.pts is None else frame.time
+            shown = float(number / self.rate) if frame.pts is None else frame.time
+            first = shown if number == 0 else first
+            seconds = shown - first
             yield Frame(number, seconds, upright)
+
+    def _is_whole(self, count: int, seconds: float) -> bool:
+        """Whether so many frames, the last of them shown then, are nearly all; some may never have been."""
+        length = float((self._stream.duration or 0) * (self._stream.time_base or 0))
+        return count > WHOLE * self.count or 0 < WHOLE * length < seconds + float(1 / self.rate)
 
 
 @contextmanager
@@ -93,9 +102,10 @@ class VideoWriter:
     def __init__(self, container: OutputContainer, rate: Fraction) -> None:
         self._container, self._rate = container, rate
         self._stream: VideoStream | None = None
+        self._last = -1
 
-    def add(self, pixels: NDArray[np.uint8]) -> None:
-        """Add a frame, H x W x 3; all have the size of the first.
+    def add(self, pixels: NDArray[np.uint8], seconds: float) -> None:
+        """Add a frame, H x W x 3, that is shown then; all have the size of the first.
 
         Raises:
             SmokescopeError: It cannot be written.
@@ -107,7 +117,11 @@ class VideoWriter:
                 self._stream = self._container.add_stream("libx264", self._rate, {"crf": QUALITY})
                 self._stream.height, self._stream.width = even.shape[:2]
                 self._stream.pix_fmt = "yuv420p"
-            self._container.mux(self._stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))
+                self._stream.codec_context.time_base = TICK
+            frame = av.VideoFrame.from_ndarray(even, format="rgb24")
+            self._last = max(round(seconds / TICK), self._last + 1)  # a file's own times may stand still
+            frame.pts, frame.time_base = self._last, TICK
+            self._container.mux(self._stream.encode(frame))
 
     def finish(self) -> None:
         """Write what the encoder still holds, and the end of the file.

@@ -69,7 +69,7 @@ def _look(
                 lines.append(_line(frame, prediction))
                 if telling is None or _weight(prediction) > _weight(telling[1]):
                     telling = frame, prediction
-            writer.add(draw_regions(frame.pixels, regions))
+            writer.add(draw_regions(frame.pixels, regions), frame.seconds)
             show(frame.number + 1, max(video.count, frame.number + 1))
     if telling is None:
         raise SmokescopeError(f"{file.path} holds no frames")
