@@ -185,6 +185,8 @@ def test_what_cannot_be_written_is_told_before_work_starts(run: Run, data: Path,
         (("--json", tmp_path / "r.json"), "a folder or device has that name"),
         (("--json", tmp_path / "x", "--csv", tmp_path / "y" / ".." / "x"), "two results at once"),
         (("--out", tmp_path, "--csv", tmp_path / "report.json"), "two results at once"),
+        (("--json", tmp_path / "not read yet"), "would be replaced"),
+        (("--against", tmp_path / "b.xml", "--csv", tmp_path / "b.bin"), "would be replaced"),
     ):
         result = run("evaluate", "--data", data, "--model", tmp_path / "not read yet", *targets)
         assert (result.returncode, result.stdout) == (2, "")

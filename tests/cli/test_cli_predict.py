@@ -54,8 +54,8 @@ def pictures(tmp_path: Path) -> Path:
 def video(tmp_path: Path) -> Path:
     path = tmp_path / "clip.mov"
     with write_video(path, Fraction(5)) as writer:
-        for red in (10, 10, 10, 230, 230, 230, 120, 120):
-            writer.add(hill(red))
+        for number, red in enumerate((10, 10, 10, 230, 230, 230, 120, 120)):
+            writer.add(hill(red), number / 5)
     return path
 
 
@@ -213,11 +213,22 @@ def test_a_video_is_annotated_frame_by_frame(run: Run, model: Path, video: Path,
 
 def test_of_a_video_without_smoke_the_nearest_to_it_is_shown(run: Run, model: Path, tmp_path: Path) -> None:
     with write_video(tmp_path / "calm.mp4", Fraction(5)) as writer:
-        for red in (10, 60, 30):
-            writer.add(hill(red))
+        for number, red in enumerate((10, 60, 30)):
+            writer.add(hill(red), number / 5)
     run("predict", tmp_path / "calm.mp4", "--out", tmp_path / "out", "--model", model)
     told = json.loads((tmp_path / "out" / "calm.json").read_text())
     assert (told["verdict"], told["video"]["frame"]) == ("nothing", 1)
+
+
+@pytest.mark.parametrize("name", ["pics/smoke.png", "m.safetensors", "out/report.html", "out/clear.json"])
+def test_coco_replaces_nothing_else(run: Run, model: Path, pictures: Path, tmp_path: Path, name: str) -> None:
+    arguments = ("predict", pictures, "--out", tmp_path / "out", "--model", model)
+    run(*arguments)
+    before = (tmp_path / name).read_bytes()
+    done = run(*arguments, "--coco", tmp_path / "pics" / ".." / name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{name} is a file that this needs, and would be replaced" in done.stderr
+    assert (tmp_path / name).read_bytes() == before
 
 
 @pytest.mark.parametrize("ending", [".mp4", ".jsonl", ".frame.jpg"])

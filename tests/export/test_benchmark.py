@@ -60,6 +60,15 @@ def test_an_exported_model_has_no_other_forms(run: Run, exported: Exported, opti
     assert f"{exported.onnx} is an exported model" in done.stderr
 
 
+def test_figures_do_not_replace_a_model(run: Run, exported: Exported) -> None:  # noqa: F811
+    model, also, before = exported.safetensors, exported.openvino, exported.openvino.read_bytes()
+    for target in (model, also, also.with_suffix(".bin")):
+        done = run("benchmark", "--model", model, "--also", also, "--json", target)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{target} is a file that this needs" in done.stderr
+    assert also.read_bytes() == before
+
+
 @pytest.mark.usefixtures("folder")
 def test_an_engine_that_cannot_is_left_out(
     run: Run,  # noqa: F811

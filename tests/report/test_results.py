@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from smokescope.report.coco import encode_coco
 from smokescope.report.results import Result, encode_results, is_done, read_map, read_result
 from smokescope.uncertainty import LN2
 
-ABOUT = {"file": "a.png", "tiles": "auto"}
+ABOUT = {"tiles": "auto"}
 
 
 @pytest.fixture
@@ -26,7 +27,8 @@ def file(tmp_path: Path) -> PictureFile:
     picture[30:, :, 1] = 128
     picture[:, 70:, 2] = 200
     (tmp_path / "a.png").write_bytes(encode_png(picture))
-    for ending, data in encode_results(picture, bright()(picture), ABOUT).items():
+    about = {**ABOUT, "file": str(tmp_path / "a.png")}
+    for ending, data in encode_results(picture, bright()(picture), about).items():
         (tmp_path / f"a{ending}").write_bytes(data)
     return PictureFile(tmp_path / "a.png", Path("a"))
 
@@ -52,7 +54,7 @@ def test_maps_are_on_their_scales(file: PictureFile, tmp_path: Path) -> None:
 def test_the_json_says_it_all(file: PictureFile, tmp_path: Path) -> None:
     told = json.loads((tmp_path / "a.json").read_text())
     assert told["format"] == "smokescope prediction"
-    assert (told["file"], told["tiles"], told["verdict"]) == ("a.png", "auto", "smoke")
+    assert (told["file"], told["tiles"], told["verdict"]) == (str(file.path), "auto", "smoke")
     assert [region["box"] for region in told["regions"]] == [[20, 10, 40, 20]]
 
 
@@ -60,6 +62,11 @@ def test_what_is_done_is_known(file: PictureFile, tmp_path: Path) -> None:
     assert is_done(file, tmp_path, ABOUT)
     assert not is_done(file, tmp_path, {**ABOUT, "tiles": "never"})
     assert not is_done(file, tmp_path, {**ABOUT, "model": "another"})
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / "a.png"
+    shutil.copy2(file.path, other)
+    assert not is_done(file._replace(path=other), tmp_path, ABOUT)
+    assert is_done(file._replace(path=other.parent / ".." / "a.png"), tmp_path, ABOUT)
     then = (tmp_path / "a.json").stat().st_mtime
     os.utime(tmp_path / "a.png", (then, then))  # some file systems count in seconds
     assert is_done(file, tmp_path, ABOUT)

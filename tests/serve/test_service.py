@@ -46,6 +46,9 @@ def test_a_token_is_asked_for(header: str | None, status: int) -> None:
                 assert TOKEN not in sentence(answer)
         for path in ("/", "/livez", "/readyz", "/docs", "/openapi.json"):
             assert (await client.get(path)).status_code == 200
+        for path in ("/", "/livez", "/readyz"):  # probes may ask so
+            answer = await client.head(path)
+            assert (answer.status_code, answer.content) == (200, b"")
 
     in_service(work, token=TOKEN)
 

@@ -48,11 +48,12 @@ def benchmark(
     from smokescope.benchmark.report import advice, as_document, as_table, machine
     from smokescope.benchmark.worker import Task
     from smokescope.data.files import try_file, write_atomically
+    from smokescope.inference.engines.formats import files_of
 
     width, height = _parse(size)
     task = Task(model=None if model is None else str(model), engine=None, height=height, width=width)
     if json_file:
-        try_file(json_file)
+        try_file(json_file, [file for each in (model, *(also or [])) for file in files_of(each)])
     with TemporaryDirectory() as folder:
         extras = Extras(also=also or [], compiled=compiled, int8=Path(folder) if int8 else None)
         with telling():

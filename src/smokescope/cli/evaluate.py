@@ -84,6 +84,7 @@ def evaluate(
     from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
     from smokescope.data.scenes import SceneFinder
     from smokescope.data.sets import list_sets
+    from smokescope.inference.engines.formats import files_of
     from smokescope.inference.evaluation import Evaluator
     from smokescope.inference.identity import weights_checksum
     from smokescope.inference.rows import rows_to_csv
@@ -106,7 +107,7 @@ def evaluate(
     for path in targets:
         for each in sets:
             refuse_among(path.parent, each.listing)
-        try_file(path)
+        try_file(path, [*files_of(model), *files_of(against), *([scenes] if scenes else [])])
     segmenter = load_segmenter(model, device, _sampling(engine, model) if samples else engine)
     if samples and not segmenter.engine.can_sample:
         raise SmokescopeError(f"{model or 'the model'} has no samples to draw here: leave --samples out")

@@ -96,7 +96,7 @@ def _describe_exported(file: Path, format: "Format") -> Section:
 
     engine = load_engine(file, "cpu")
     metadata = dict(engine.card.metadata) if isinstance(engine, ExportedEngine) else {}
-    size = sum(each.stat().st_size for each in files_of(file, format))
+    size = sum(each.stat().st_size for each in files_of(file))
     return {"path": str(file), "bytes": size, "metadata": metadata}
 
 

@@ -63,7 +63,15 @@ def predict(
     from smokescope.data.files import try_file, try_folder, write_together
     from smokescope.data.inputs import VIDEO_SUFFIXES, collect_pictures
     from smokescope.data.pictures import SUFFIXES, read_picture
-    from smokescope.report.results import ENDINGS, VIDEO_ENDINGS, encode_results, is_done, refuse_replacing
+    from smokescope.inference.engines.formats import files_of
+    from smokescope.report.results import (
+        ENDINGS,
+        VIDEO_ENDINGS,
+        encode_results,
+        is_done,
+        possible_results,
+        refuse_replacing,
+    )
 
     found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES)
     refuse_replacing(found.pictures, out)
@@ -72,24 +80,24 @@ def predict(
     about = {"smokescope": __version__, "model": identity, "tiles": tiles.value}
     try_folder(out)
     if coco:
-        try_file(coco)
+        results = (result for file in found.pictures for result in (file.path, *possible_results(file, out)))
+        try_file(coco, [*files_of(model), out / "report.html", *results])
     done: list[PictureFile] = []
 
     def predict_picture(file: PictureFile) -> None:
-        named = {**about, "file": str(file.path)}
-        if not (resume and is_done(file, out, named)):
+        if not (resume and is_done(file, out, about)):
             with enough_memory(file.path):
                 picture = read_picture(file.path)
-                results = encode_results(picture, segmenter(picture), named)
+                results = encode_results(picture, segmenter(picture), {**about, "file": str(file.path)})
             write_together({file.result(out, ending): data for ending, data in results.items()})
         done.append(file)
 
     def predict_video(file: PictureFile) -> None:
-        named = {**about, "file": str(file.path), "every": every}
-        if not (resume and is_done(file, out, named, (*ENDINGS, *VIDEO_ENDINGS))):
+        made = {**about, "every": every}
+        if not (resume and is_done(file, out, made, (*ENDINGS, *VIDEO_ENDINGS))):
             annotate_video = _annotate_video(file.path)
             with enough_memory(file.path), progress_bar(file.path.name) as show:
-                annotate_video(file, out, segmenter, every, named, show)
+                annotate_video(file, out, segmenter, every, {**made, "file": str(file.path)}, show)
         done.append(file)
 
     videos = [file for file in found.pictures if file.path.suffix.lower() in VIDEO_SUFFIXES]

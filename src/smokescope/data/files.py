@@ -66,12 +66,20 @@ def try_folder(path: Path) -> None:
     remove_empty(make_folder(path))
 
 
-def try_file(path: Path) -> None:
+def try_file(path: Path, others: Iterable[Path] = ()) -> None:
     """Make sure that a result can be written under a name, in a folder as `try_folder` tries it.
 
+    Args:
+        path: The name.
+        others: What is read, or written besides.
+
     Raises:
-        SmokescopeError: A folder or device has that name, or its folder cannot be written to.
+        SmokescopeError: It is one of the others, a folder or device has that name, or its folder cannot be
+            written to.
     """
+    place = path.resolve()
+    if any(place == other.resolve() for other in others):
+        raise SmokescopeError(f"{path} is a file that this needs, and would be replaced: give another name")
     try_folder(path.parent)
     _refuse_others(path)
 

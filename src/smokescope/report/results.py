@@ -55,6 +55,11 @@ QUANTITIES = {
 ENDINGS = (*(f".{name}.png" for name in (*QUANTITIES, "mask")), ".overlay.jpg", ".json")
 
 
+def possible_results(file: PictureFile, out: Path) -> list[Path]:
+    """All that may be written of a picture or video."""
+    return [file.result(out, ending) for ending in (*ENDINGS, *VIDEO_ENDINGS)]
+
+
 def refuse_replacing(inputs: Sequence[PictureFile], out: Path) -> None:
     """Stop where results would take the place of what is still to be read.
 
@@ -63,8 +68,8 @@ def refuse_replacing(inputs: Sequence[PictureFile], out: Path) -> None:
     """
     taken = {file.path.resolve() for file in inputs}
     for file in inputs:
-        for ending in (*ENDINGS, *VIDEO_ENDINGS):
-            if (result := file.result(out, ending)).resolve() in taken:
+        for result in possible_results(file, out):
+            if result.resolve() in taken:
                 raise SmokescopeError(
                     f"{result} is to be read, and would be replaced by a result of {file.path}: "
                     "name another output folder"
@@ -113,10 +118,11 @@ def read_result(file: PictureFile, out: Path) -> Result:
 def is_done(
     file: PictureFile, out: Path, about: Mapping[str, object], endings: Sequence[str] = ENDINGS
 ) -> bool:
-    """Whether results are there, all of these, newer than the picture, and made in the same way."""
+    """Whether results are there, all of these, of this very file and newer, and made in the same way."""
     try:
         _, record = read_result(file, out)
         same = all(record.take(key).value == value for key, value in about.items())
+        same &= Path(record.take("file").read(str)).resolve() == file.path.resolve()  # however it was named
         newer = file.path.stat().st_mtime <= record.path.stat().st_mtime
     except (SmokescopeError, OSError):
         return False

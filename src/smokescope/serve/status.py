@@ -23,6 +23,7 @@ def status_routes(service: Service) -> APIRouter:
     router = APIRouter(tags=["status"])
     access = Depends(Access(service))
 
+    @router.head("/livez", include_in_schema=False)  # as some probes ask
     @router.get("/livez", responses={503: {"model": Problem}})
     async def livez() -> Fine:
         """Whether the service works at all; if not, start it anew."""
@@ -30,6 +31,7 @@ def status_routes(service: Service) -> APIRouter:
             raise busy("the model does not come back: start the service anew")
         return Fine()
 
+    @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz", responses={503: {"model": Problem}})
     async def readyz() -> Fine:
         """Whether the service takes pictures now."""
