@@ -121,9 +121,10 @@ def test_scribbles_are_strokes_of_smoke_and_then_of_background(tmp_path: Path) -
         (tmp_path / kind).mkdir()
         Image.fromarray(pixels).save(tmp_path / kind / "a.png")
     file = tmp_path / "a.cache"
-    decoded(tmp_path, file)  # as masks: the same files, but another cache
     cache = PictureCache(list_pairs(tmp_path), SIDE, file, scribbles=True)
     np.testing.assert_array_equal(cache[0][1].numpy(), 255 * np.stack((scribble == 1, scribble == 2)))
+    with pytest.raises(SmokescopeError, match="largest value is 2"):
+        decoded(tmp_path, file)  # as masks: the same files, but another cache, and strokes are no masks
     negatives = PictureCache(list_negatives(tmp_path / "img"), SIDE, scribbles=True)
     assert [plane.unique().tolist() for plane in negatives[0][1]] == [[0], [255]]
 

@@ -15,6 +15,7 @@ from smokescope.data.layouts import (
     for_each_pair,
     list_negatives,
     list_pairs,
+    list_pictures,
     read_pair,
     refuse_problems,
     try_pairs,
@@ -47,6 +48,9 @@ def sentences(problems: list[SmokescopeError]) -> str:
         ("blendall/a.png", "gt_blendall/a.png"),
         ("img/a.png", "mask/aAlpha.png"),
         ("images/a.jpg", "masks/a.png"),
+        ("images/a.jpg", "labels/a.png"),
+        ("Images/a.jpg", "Masks/a.png"),
+        ("IMG/a.jpg", "gt/a.png"),
         ("images/a.JPG", "masks/a_mask.PNG"),
         ("images/a.jpg", "masks/a_gt.tif"),
         ("img/fire.1/2019.09.25_a.jpg", "gt/fire.1/2019.09.25_a.png"),
@@ -97,9 +101,47 @@ def test_negatives_have_no_masks_and_no_smoke(tmp_path: Path) -> None:
     assert smoke.max() == 0
 
 
-def test_a_data_set_is_not_taken_for_negatives(tmp_path: Path) -> None:
+def test_negatives_of_several_cameras_may_share_names(tmp_path: Path) -> None:
+    for camera in ("north", "south", "labelled"):
+        for frame in ("0001", "0002"):
+            picture(tmp_path / camera / f"{frame}.jpg")
+    assert len(list_negatives(tmp_path).pairs) == 6
+
+
+@pytest.mark.parametrize(
+    "masks",
+    ["gt/a.png", "Masks/a.png", "x/label/a.png", "VOC/SegmentationClass/a.png", "Labels/deep/a.png"],
+)
+def test_masks_are_not_taken_for_negatives(tmp_path: Path, masks: str) -> None:
+    picture(tmp_path / "photos/a.jpg")
+    file = mask(tmp_path / masks)
+    with pytest.raises(SmokescopeError, match="looks like a mask: name a data set with both") as caught:
+        list_pictures(tmp_path)
+    assert str(file) in str(caught.value)
+
+
+def test_labels_that_are_no_pictures_are_no_masks(tmp_path: Path) -> None:
+    picture(tmp_path / "images/a.jpg")
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "labels/a.txt").write_text("0 0.5 0.5 0.2 0.2")  # a box
+    with pytest.raises(SmokescopeError, match="labels holds no masks"):
+        list_pictures(tmp_path)
+    assert len(list_negatives(tmp_path / "images").pairs) == 1
+
+
+def test_of_folders_that_differ_in_case_the_small_one_counts(tmp_path: Path) -> None:
     picture(tmp_path / "img/a.jpg")
     mask(tmp_path / "gt/a.png")
+    try:
+        (tmp_path / "IMG").mkdir()
+    except FileExistsError:
+        pytest.skip("this disk does not tell them apart")
+    assert [pair.name for pair in list_pairs(tmp_path).pairs] == ["a"]
+
+
+def test_a_data_set_is_not_taken_for_negatives(tmp_path: Path) -> None:
+    picture(tmp_path / "img/a.jpg")
+    mask(tmp_path / "GT/a.png")
     with pytest.raises(SmokescopeError, match="has masks in"):
         list_negatives(tmp_path)
     assert try_pairs(tmp_path) == list_pairs(tmp_path)
@@ -117,6 +159,9 @@ def test_folders_that_are_no_data_set(tmp_path: Path) -> None:
         list_pairs(tmp_path)
     (tmp_path / "gt").mkdir()
     with pytest.raises(SmokescopeError, match="img holds no pictures"):
+        list_pairs(tmp_path)
+    picture(tmp_path / "img/a.jpg")
+    with pytest.raises(SmokescopeError, match="gt holds no masks"):
         list_pairs(tmp_path)
 
 

@@ -81,6 +81,13 @@ def test_jpeg_masks(tmp_path: Path) -> None:
         assert mask.max() <= 1
 
 
+@pytest.mark.parametrize("quality", [5, 16, 22, 70, 90])
+def test_an_empty_mask_stays_empty_at_any_jpeg_quality(tmp_path: Path, quality: int) -> None:
+    """Black becomes an even 8, 3, 2, 1 and 0."""
+    mask = read_mask(saved(tmp_path / "a.jpg", Image.new("L", (20, 13)), quality=quality))
+    np.testing.assert_array_equal(mask, np.zeros((13, 20)))
+
+
 def test_greys_may_be_a_little_coloured(tmp_path: Path) -> None:
     """As JPEG leaves them; red counts, and more than that is a coloured picture."""
     mask = read_mask(saved(tmp_path / "a.png", Image.new("RGB", (4, 4), (204, 208, 200))))
@@ -118,6 +125,40 @@ def test_what_could_mean_anything_is_refused(tmp_path: Path, image: Image.Image,
     with pytest.raises(SmokescopeError, match=reason) as caught:
         read_mask(path)
     assert str(path) in str(caught.value)
+
+
+DARK: dict[str, tuple[NDArray[np.generic], int]] = {
+    "class 2": (SMOKE.astype(np.uint8) * 2, 2),
+    "class 127": (SMOKE.astype(np.uint8) * 127, 127),
+    "nothing but class 2": (np.full((6, 9), 2, np.uint8), 2),
+    "many classes": (SOFT // 16, 15),
+    "strokes": (np.arange(54, dtype=np.uint8).reshape(6, 9) % 3, 2),
+    "grey saved as RGB": (grey(SMOKE) * 3, 3),
+    "12 bits of 16": (SMOKE.astype(np.uint16) * 4095, 4095),
+    "half of 16 bits": (SMOKE.astype(np.uint16) * 32767, 32767),
+}
+
+
+@pytest.mark.parametrize("kind", DARK)
+def test_masks_too_dark_for_smoke_are_refused(tmp_path: Path, kind: str) -> None:
+    values, largest = DARK[kind]
+    path = saved(tmp_path / "a.png", Image.fromarray(values))
+    sentence = f"is not a mask of smoke: its largest value is {largest}, and smoke must be 1, 255 or 65535"
+    with pytest.raises(SmokescopeError, match=f"^{path} {sentence}$"):
+        read_mask(path)
+
+
+def test_class_numbers_in_a_jpeg_are_refused(tmp_path: Path) -> None:
+    smoke = np.zeros((64, 64), np.uint8)
+    smoke[16:48, 16:48] = 2
+    with pytest.raises(SmokescopeError, match="largest value is 2,"):
+        read_mask(saved(tmp_path / "a.jpg", Image.fromarray(smoke), quality=95))
+
+
+def test_just_above_half_is_smoke(tmp_path: Path) -> None:
+    for number, value in enumerate((np.uint8(128), np.uint16(32768))):
+        mask = read_mask(saved(tmp_path / f"{number}.png", Image.fromarray(SMOKE * value)))
+        np.testing.assert_array_equal(mask > 0.5, SMOKE)
 
 
 def test_files_that_are_no_masks(tmp_path: Path) -> None:

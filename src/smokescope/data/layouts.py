@@ -3,10 +3,11 @@
     img/ + gt/              smokescope's own, and SMOKE5K as often repacked
     img/ + gt_/             SMOKE5K as released
     blendall/ + gt_blendall/, img/ + mask/   SYN70K's training and test sets
-    images/ + masks/        many others
+    images/ + masks/, images/ + labels/      many others
 
-Within them a mask has its picture's stem, or that stem and `_mask`, `_gt` or (SYN70K's tests) `Alpha`.
-A folder without masks is one of pictures without smoke, read with all its subfolders.
+The folders may be written in capitals. Within them a mask has its picture's stem, or that stem and `_mask`,
+`_gt` or (SYN70K's tests) `Alpha`. A folder without masks is one of pictures without smoke, read with all its
+subfolders.
 """
 
 import os
@@ -30,7 +31,20 @@ LAYOUTS = (
     ("blendall", "gt_blendall"),
     ("img", "mask"),
     ("images", "masks"),
+    ("images", "labels"),
 )
+MASK_FOLDERS = {masks for _, masks in LAYOUTS} | {
+    "label",
+    "annotation",
+    "annotations",
+    "ground_truth",
+    "groundtruth",
+    "gts",
+    "segmentation",
+    "segmentations",
+    "segmentationclass",
+}
+"""Names of folders, in small letters, whose pictures are never taken for ones without smoke."""
 MASK_ENDINGS = ("", "_mask", "_gt", "Alpha")
 
 
@@ -64,8 +78,7 @@ def list_pairs(folder: Path) -> Listing:
     """
     listing = try_pairs(folder)
     if listing is None:
-        known = ", ".join(f"{pictures}/ + {masks}/" for pictures, masks in LAYOUTS)
-        raise SmokescopeError(f"{folder} is not a data set: it has none of {known}")
+        raise SmokescopeError(f"{folder} is not a data set: it has none of {_known_layouts()}")
     return listing
 
 
@@ -82,6 +95,8 @@ def try_pairs(folder: Path) -> Listing | None:
     pictures, masks = _index(pictures_in), _index(masks_in)
     if not pictures:
         raise SmokescopeError(f"the folder {pictures_in} holds no pictures")
+    if not masks:
+        raise SmokescopeError(f"the folder {masks_in} holds no masks: they must be pictures")
     pairs, problems, used = [], list[SmokescopeError](), set[str]()
     for name, same_name in sorted(pictures.items()):
         # a_mask is the mask of a, unless a picture has that very name
@@ -113,11 +128,11 @@ def list_negatives(folder: Path) -> Listing:
     pictures = _index(folder)
     if not pictures:
         raise SmokescopeError(f"the folder {folder} holds no pictures")
-    masks = {masks for _, masks in LAYOUTS}
-    if inside := next((paths[0] for n, paths in pictures.items() if masks & set(n.split("/")[:-1])), None):
+    folders = ((paths[0], name.lower().split("/")[:-1]) for name, paths in pictures.items())
+    if inside := next((path for path, names in folders if MASK_FOLDERS.intersection(names)), None):
         raise SmokescopeError(
-            f"{inside} looks like a mask: name the data set itself, with both its folders, or a folder of "
-            "nothing but pictures"
+            f"{inside} looks like a mask: name a data set with both its folders ({_known_layouts()}), or a "
+            "folder of nothing but pictures"
         )
     single = [Pair(name, paths[0], None) for name, paths in sorted(pictures.items()) if len(paths) == 1]
     problems = [_ambiguous(name, paths) for name, paths in sorted(pictures.items()) if len(paths) > 1]
@@ -245,20 +260,26 @@ def _find_layout(folder: Path) -> tuple[Path, Path] | None:
     """The folders of pictures and of masks, where there are both."""
     if not folder.is_dir():
         raise SmokescopeError(f"{folder} is not a folder")
+    _, inside, _ = next(os.walk(folder, onerror=_fail))
+    named = {name.lower(): folder / name for name in sorted(inside)}  # of IMG and img, the latter
     for pictures, masks in LAYOUTS:
-        if (folder / pictures).is_dir() and (folder / masks).is_dir():
-            return folder / pictures, folder / masks
+        if pictures in named and masks in named:
+            return named[pictures], named[masks]
     return None
+
+
+def _known_layouts() -> str:
+    return ", ".join(f"{pictures}/ + {masks}/" for pictures, masks in LAYOUTS)
+
+
+def _fail(error: OSError) -> None:
+    raise SmokescopeError(f"the folder {error.filename} cannot be read: {plain_reason(error)}")
 
 
 def _index(folder: Path) -> dict[str, list[Path]]:
     """Pictures below a folder by their name, hidden files left out."""
-
-    def fail(error: OSError) -> None:
-        raise SmokescopeError(f"the folder {error.filename} cannot be read: {plain_reason(error)}")
-
     found: dict[str, list[Path]] = {}
-    for root, folders, files in os.walk(folder, onerror=fail):
+    for root, folders, files in os.walk(folder, onerror=_fail):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for file in sorted(files):
             path = Path(root, file)

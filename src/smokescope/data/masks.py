@@ -9,12 +9,15 @@ from PIL import Image
 from smokescope.data.pictures import decode
 from smokescope.errors import SmokescopeError
 
+EVEN = 8  # by its quality, JPEG turns nothing but black into one even grey of at most this
+
 
 def read_mask(path: Path) -> NDArray[np.float32]:
     """Read a mask: 1-bit, 8-bit with 0 and 1 or 0 and 255, soft, 16-bit, or grey saved as colour.
 
     The largest value tells the scale: at most 1, 255 or 65535 stand for smoke. So 0 and 255 stored in 16 bits
-    mean what they do in 8. Palettes are looked up: indexed black and white means what it shows.
+    mean what they do in 8. A mask that is neither empty nor above half of that anywhere holds something else:
+    numbers of classes, strokes. Palettes are looked up: indexed black and white means what it shows.
 
     Args:
         path: A picture file; PNG in most sets, JPEG in some.
@@ -23,8 +26,8 @@ def read_mask(path: Path) -> NDArray[np.float32]:
         H x W values in [0, 1].
 
     Raises:
-        SmokescopeError: The file is missing or damaged, or coloured or partly transparent: its values
-            could mean anything.
+        SmokescopeError: The file is missing or damaged, or coloured, partly transparent or too dark: its
+            values could mean anything.
     """
     with decode(path) as image:
         return _as_map(image, path)
@@ -41,7 +44,15 @@ def _as_map(image: Image.Image, path: Path) -> NDArray[np.float32]:
         raise SmokescopeError(f"{path} has colour mode {image.mode}, not a mask's: save it as 8-bit grey")
     if values.min() < 0 or values.max() > 65535:  # Pillow's mode "I" has 32 bits
         raise SmokescopeError(f"{path} holds values beyond 16 bits: save it as 8-bit grey")
-    white = next(white for white in (1, 255, 65535) if values.max() <= white)
+    largest = int(values.max())
+    if image.format == "JPEG" and values.min() == largest <= EVEN:
+        return np.zeros_like(values)
+    white = next(white for white in (1, 255, 65535) if largest <= white)
+    if 0 < largest <= white / 2:
+        raise SmokescopeError(
+            f"{path} is not a mask of smoke: its largest value is {largest}, "
+            "and smoke must be 1, 255 or 65535"
+        )
     return values / np.float32(white)
 
 
