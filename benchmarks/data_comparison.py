@@ -16,12 +16,14 @@ from smokescope.training.sources import Data, Pictures
 SYNTHETIC, REAL = r"\d+_\d+", r"(?!\d+_\d+$).*"
 
 
-def _source(kind: Kind, folder: str, weight: float = 1.0, names: str = ".*") -> Source:
-    return Source(kind=kind, folder=folder, weight=weight, names=names)
+def _source(
+    kind: Kind, folder: str, weight: float = 1.0, names: str = ".*", validated: bool = True
+) -> Source:
+    return Source(kind=kind, folder=folder, weight=weight, names=names, validated=validated)
 
 
 SOURCES = {
-    "synthetic": _source("pairs", "smoke5k/train", 1.0, SYNTHETIC),
+    "synthetic": _source("pairs", "smoke5k/train", 1.0, SYNTHETIC, validated=False),
     "real": _source("pairs", "smoke5k/train", 4.0, REAL),  # about as many pictures an epoch
     "negatives": _source("negatives", "negatives", 4.0),
     "rendered": _source("rendered", "negatives", 4.0),

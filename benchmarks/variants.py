@@ -142,7 +142,7 @@ def _keep_apart(settings: TrainingSettings, data: Data) -> tuple[dict[str, Pictu
     for source, pictures in zip(settings.data, data.training, strict=True):
         if source.kind == "pairs" and source.whole:
             kept["close-ups"] = replace(pictures, numbers=pictures.numbers[::CLOSE_UPS])
-        elif source.kind == "pairs" and source.names == settings.validation_names:
+        elif source.kind == "pairs" and source.validated:
             kept["known views"] = replace(pictures, numbers=pictures.numbers[::KNOWN_VIEWS])
     out = {(id(each.cache), number) for each in kept.values() for number in each.numbers}
     training = [

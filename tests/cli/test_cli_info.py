@@ -10,6 +10,7 @@ import torch
 
 from smokescope import __version__
 from smokescope.checkpoints.files import write_tensors
+from smokescope.checkpoints.quantise import quantise
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -44,6 +45,12 @@ def test_a_weights_file_describes_itself(tmp_path: Path, run: Run) -> None:
         "dtypes": ["F16", "F32"],
         "metadata": {"arch": "resnet50"},
     }
+
+
+def test_weights_in_8_bits_have_as_many_parameters_as_before(tmp_path: Path, run: Run) -> None:
+    tensors = {"a": torch.rand(5, 3), "a.bias": torch.rand(5), "norm.scale": torch.rand(7)}
+    write_tensors(tmp_path / "w", quantise(tensors), {})
+    assert json.loads(run("info", tmp_path / "w", "--json").stdout)["file"]["parameters"] == 27
 
 
 def test_metadata_cannot_play_with_the_terminal(tmp_path: Path, run: Run) -> None:

@@ -46,6 +46,7 @@ def test_from_pictures_to_a_report(
     assert done.returncode == 0, done.stderr
     assert f"the model is {out / 'model.safetensors'}" in done.stdout
     assert "on scenes kept apart: f_beta mean 0." in done.stdout
+    assert "temperature" not in done.stdout
     assert {p.name for p in out.iterdir()} == {
         "settings.yaml", "inputs.yaml", "log.jsonl", "states", "samples", "tensorboard",
         "figures.json", "model.safetensors", "report.html",
@@ -60,6 +61,16 @@ def test_from_pictures_to_a_report(
     again = run("train", "--out", out, "--resume")
     assert again.returncode == 0, again.stderr
     assert not (out / "decoded").exists()
+
+
+def test_a_temperature_that_was_not_fitted_is_told(run: Run, tmp_path: Path, config: Path) -> None:
+    data, folds = make_data(tmp_path / "data"), make_folds(tmp_path / "folds.json")
+    line = "data=[{kind: pairs, folder: pairs, validated: false}, {kind: negatives, folder: negatives}]"
+    given = ("--data", data, "--config", config, "--folds", folds, "--fold", 2, "--set", line)
+    done = run("train", *given, "--set", "epochs=1", "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert "no picture kept apart has smoke: the temperature was not fitted" in done.stdout
+    assert json.loads((tmp_path / "run/figures.json").read_text())["temperature"] == 1.0
 
 
 def test_what_is_skipped_is_named(run: Run, tmp_path: Path, config: Path) -> None:

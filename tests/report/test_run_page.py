@@ -20,6 +20,7 @@ from smokescope.training.observers import Sample
 from smokescope.training.run_folder import Inputs, RunFolder
 from smokescope.training.settings import Source, TrainingSettings, read_settings
 
+CHANCE = "Is the epistemic uncertainty more than empty?"
 LATENT = {"kl": 1.5, "latent_share": 0.3, "dropout_share": 0.6}
 BINS = {"count": [5, 0, 5], "mean": [0.1, None, 0.9], "accuracy": [0.0, None, 1.0]}
 
@@ -139,10 +140,13 @@ def test_a_folder_whose_name_is_no_text_has_a_page_too(tmp_path: Path) -> None:
 
 def test_a_run_without_validation_is_still_finished(run: RunFolder) -> None:
     log_steps(run)
-    finish(run, temperature=1.5)
+    finish(run, temperature=1.5, latent=LATENT)
     page = read(run)
     assert "finished after step 1000" in page
     assert "no pictures were kept from training" in section(page, "Result")
+    chance = section(page, CHANCE)
+    assert all(f"<td>{figure:.4f}</td>" in chance for figure in LATENT.values())
+    assert "Measured on up to four pictures trained on, as none were kept apart." in chance
     assert "<h2>Validation</h2>" not in page  # nor any other table of nothing
     assert "Loss" in titles(page)
 

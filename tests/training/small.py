@@ -133,6 +133,8 @@ def environment() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", **loopback}
 
 
-def succeed(arguments: Sequence[str]) -> None:
+def succeed(arguments: Sequence[str]) -> str:
+    """Run a command; what it says on stderr."""
     done = subprocess.run(arguments, env=environment(), capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr
+    return done.stderr

@@ -100,5 +100,10 @@ def test_who_is_certain_is_counted_at_the_ends() -> None:
     assert counts.counts.sum() == 1
 
 
-def test_nothing_counted_leaves_the_temperature() -> None:
-    assert fit_temperature(LogitCounts(torch.device("cpu")).counts) == 1.0
+def test_without_smoke_no_temperature_is_fitted() -> None:
+    counts = LogitCounts(torch.device("cpu"))
+    assert fit_temperature(counts.counts) is None
+    counts.update(
+        torch.rand(4, 9, 9, generator=torch.Generator().manual_seed(0)), torch.zeros(4, 9, 9).bool()
+    )
+    assert fit_temperature(counts.counts) is None

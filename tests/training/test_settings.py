@@ -53,7 +53,7 @@ def test_default_and_its_peer() -> None:
     assert read_settings("default").model == DEFAULT
     assert read_settings("unet").model == UNET
     scribble = read_settings("scribble")
-    assert [source.kind for source in scribble.data] == ["scribbles"]
+    assert {source.kind for source in scribble.data} == {"scribbles"}
     assert scribble.objective.transmission > 0
 
 

@@ -1,5 +1,7 @@
 """From lines of a mix to pictures: chosen by name, by kind and by scene."""
 
+import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from smokescope.physics.rendering.smoke import render_smoke
 from smokescope.physics.rendering.transplant import transplant
 from smokescope.physics.transmission import transmission
 from smokescope.training.feed import Examples, Feed, Raw, prepare
-from smokescope.training.settings import Kind, TrainingSettings
+from smokescope.training.settings import Kind, TrainingSettings, read_settings
 from smokescope.training.sources import Data, Split, load_data
 
 
@@ -31,6 +33,10 @@ def load(tmp_path: Path, *overrides: str, split: Split | None = None) -> Data:
 def names(data: Data, source: int = 0) -> list[str]:
     pictures = data.training[source]
     return [pictures.cache.pairs[number].name for number in pictures.numbers]
+
+
+def validated(data: Data) -> list[tuple[Kind, list[str]]]:
+    return [(v.kind, [v.cache.pairs[n].name for n in v.numbers]) for v in data.validation]
 
 
 def test_names_are_chosen_by_a_regular_expression(tmp_path: Path) -> None:
@@ -66,13 +72,10 @@ def test_a_fold_is_kept_from_training_and_validated_on(tmp_path: Path) -> None:
     data = load(tmp_path, split=Split(folds, 1))
     assert names(data) == ["1", "2", "3", "4", "5", "6"]
     assert names(data, 1) == ["10", "11", "8"]
-    validated = [(v.kind, [v.cache.pairs[n].name for n in v.numbers]) for v in data.validation]
-    assert validated == [("pairs", ["0", "7"]), ("negatives", ["9"])]
+    assert validated(data) == [("pairs", ["0", "7"]), ("negatives", ["9"])]
     turned = "data=[{kind: negatives, folder: negatives}, {kind: pairs, folder: pairs}]"
     smoke_first = load(tmp_path, turned, split=Split(folds, 1)).validation  # of it, samples are shown
     assert [v.kind for v in smoke_first] == ["pairs", "negatives"]
-    only = load(tmp_path, "validation_names='[5-9]'", split=Split(folds, 1)).validation
-    assert [[v.cache.pairs[n].name for n in v.numbers] for v in only] == [["7"], ["9"]]
     lines = "{kind: pairs, folder: pairs}, {kind: negatives, folder: negatives, whole: true}"
     data = load(tmp_path, f"data=[{lines}]", split=Split(replace(folds, sets={"pairs": "pairs"}), 1))
     assert [len(names(data, source)) for source in (0, 1)] == [6, 4]
@@ -80,10 +83,63 @@ def test_a_fold_is_kept_from_training_and_validated_on(tmp_path: Path) -> None:
     with pytest.raises(SmokescopeError, match="nothing is known of"):
         load(tmp_path, split=Split(replace(folds, sets={"pairs": "pairs"}), 1))
     with pytest.raises(SmokescopeError, match="fold 1 has no picture to validate on"):
-        load(tmp_path, "validation_names='[a-z]+'", split=Split(folds, 1))
+        load(tmp_path, "data=[{kind: pairs, folder: pairs, names: '[1-6]'}]", split=Split(folds, 1))
     fewer = replace(folds, folds=[folds.folds[0], folds.folds[1][1:]])
     with pytest.raises(SmokescopeError, match=r"do not speak of 1 pictures of .*pairs, 1 among them"):
         load(tmp_path, split=Split(fewer, 1))
+
+
+def keep(kept: Sequence[str], of: Sequence[str] = "01234567", named: str = "pairs") -> Split:
+    """Keep some pictures of a folder apart."""
+    rest = [name for name in of if name not in kept]
+    folds = [[PictureName(named, name) for name in part] for part in (kept, rest)]
+    return Split(Folds(0.2, 0, {named: "pairs"}, folds), 1)
+
+
+def rename(data: Path, names: Sequence[str]) -> Path:
+    """Give the pairs other names."""
+    for number, name in enumerate(names):
+        for folder in ("img", "gt"):
+            (data / f"pairs/{folder}/{number}.png").rename(data / f"pairs/{folder}/{name}.png")
+    return data
+
+
+SMOKE5K = ("1_2", "12_345", "1528757456_+00900", "fire_7", "a", "3_4", "b", "c")
+
+
+@pytest.mark.parametrize("config", ["default", "unet", "scribble"])
+def test_the_shipped_mixes_are_validated_on_real_frames_only(tmp_path: Path, config: str) -> None:
+    """Synthetic pictures of SMOKE5K are named N_N."""
+    data, real = rename(make_data(tmp_path / "data"), SMOKE5K), ["1528757456_+00900", "a", "fire_7"]
+    (data / "scribbles").mkdir()
+    for name in ("3_4", "b", "c"):  # of those that are trained on
+        Image.fromarray(np.ones((36, 54), np.uint8)).save(data / f"scribbles/{name}.png")
+    mix = [source for source in read_settings(config).data if source.folder == "smoke5k/train"]
+    own = tuple(replace(source, folder="pairs") for source in mix)
+    split = keep([*real, "1_2", "12_345"], SMOKE5K)
+    loaded = load_data(replace(small_settings(tmp_path), data=own), data, split)
+    assert validated(loaded) == [("pairs", real)]
+    assert {name for number in range(len(own)) for name in names(loaded, number)} == {"3_4", "b", "c"}
+
+
+def test_own_pictures_are_validated_on_whatever_they_are_called(tmp_path: Path) -> None:
+    """A camera's times of day look like the names of SMOKE5K's synthetic pictures."""
+    times = [f"20240101_12000{number}" for number in range(8)]
+    data = rename(make_data(tmp_path / "data"), times)
+    settings = read_settings("default", ["data=[{kind: pairs, folder: pairs}]"])
+    assert validated(load_data(settings, data, keep(times[:3], times))) == [("pairs", times[:3])]
+
+
+def test_only_what_lines_take_is_validated_on_and_only_where_they_ask_for_it(tmp_path: Path) -> None:
+    make_data(tmp_path / "data")
+    lines = "{kind: pairs, folder: pairs, names: '[0124]'}, "
+    lines += "{kind: pairs, folder: pairs, names: '[267]', validated: false}"
+    data = load(tmp_path, f"data=[{lines}]", split=keep("0123"))
+    assert validated(data) == [("pairs", ["0", "1", "2"])]
+    assert [names(data, number) for number in (0, 1)] == [["4"], ["6", "7"]]
+    never = "data=[{kind: pairs, folder: pairs, validated: false}]"
+    with pytest.raises(SmokescopeError, match="fold 1 has no picture to validate on"):
+        load(tmp_path, never, split=keep("0123"))
 
 
 @pytest.mark.parametrize(
@@ -114,11 +170,6 @@ def add_strokes(data: Path) -> Path:
     return data
 
 
-def two_of_eight() -> Split:
-    names = [PictureName("pairs", str(number)) for number in range(8)]
-    return Split(Folds(0.2, 0, {"pairs": "pairs"}, [names[:2], names[2:]]), 1)
-
-
 def test_strokes_come_as_two_channels(tmp_path: Path) -> None:
     data = add_strokes(make_data(tmp_path / "data"))
     settings = small_settings(tmp_path, SCRIBBLES, "augment.geometry.scale=[1.0, 1.0]")
@@ -135,12 +186,41 @@ def test_strokes_come_as_two_channels(tmp_path: Path) -> None:
 
 def test_who_trains_on_strokes_is_validated_on_whole_masks(tmp_path: Path) -> None:
     data = add_strokes(make_data(tmp_path / "data"))
-    (found,) = load(tmp_path, SCRIBBLES, split=two_of_eight()).validation
+    (found,) = load(tmp_path, SCRIBBLES, split=keep("01")).validation
     masks = [found.cache[number][1] for number in found.numbers]
     assert [tuple(mask.shape) for mask in masks] == 2 * [(1, 36, 54)]
     for mask, number in zip(masks, "01", strict=True):
         expected = np.asarray(Image.open(data / f"pairs/gt/{number}.png"))
         np.testing.assert_array_equal(mask[0] > 127, expected)
+
+
+@pytest.mark.parametrize("folder", ["pairs", "pairs/img"])
+def test_who_trains_on_strokes_needs_no_masks(tmp_path: Path, folder: str) -> None:
+    data = add_strokes(make_data(tmp_path / "data"))
+    shutil.rmtree(data / "pairs/gt")
+    line = f"{{kind: scribbles, folder: {folder}, strokes: strokes"
+    assert names(load(tmp_path, f"data=[{line}}}]")) == [*"01234567"]
+    split = keep("01", named=Path(folder).name)
+    with pytest.raises(SmokescopeError, match="has no masks to validate on: draw the fold's, or train on"):
+        load(tmp_path, f"data=[{line}}}]", split=split)
+
+
+def test_strokes_are_needed_to_train_on_and_masks_to_validate_on(tmp_path: Path) -> None:
+    data = add_strokes(make_data(tmp_path / "data"))
+    for name in "017":  # two that are kept apart, and one that no line takes
+        (data / f"strokes/{name}.png").unlink()
+    for name in "234567":
+        (data / f"pairs/gt/{name}.png").unlink()
+    lines = "data=[{kind: scribbles, folder: pairs, strokes: strokes, names: '[0-4]'}, "
+    lines += "{kind: scribbles, folder: pairs, strokes: strokes, names: '[56]', weight: 2}]"
+    loaded = load(tmp_path, lines, split=keep("01"))
+    assert [names(loaded, number) for number in (0, 1)] == [["2", "3", "4"], ["5", "6"]]
+    assert validated(loaded) == [("pairs", ["0", "1"])]
+    (data / "pairs/gt/1.png").unlink()
+    with pytest.raises(SmokescopeError, match="pairs has no mask for 1, to validate on"):
+        load(tmp_path, lines, split=keep("01"))
+    with pytest.raises(SmokescopeError, match="no picture of pairs is left to train on as scribbles"):
+        load(tmp_path, lines.replace("[0-4]", "x").replace("[56]", "y"), split=keep("01"))
 
 
 def test_decoded_pictures_are_kept_for_the_next_run(tmp_path: Path) -> None:
@@ -169,7 +249,7 @@ def test_other_uses_of_a_folder_and_others_of_its_name_have_files_of_their_own(t
         for root, line, split in (
             (data, "data=[{kind: pairs, folder: pairs}]", None),
             (other, "data=[{kind: pairs, folder: pairs}]", None),
-            (data, SCRIBBLES, two_of_eight()),
+            (data, SCRIBBLES, keep("01")),
         ):
             decoded.clear()
             settings = small_settings(tmp_path, line)

@@ -107,6 +107,24 @@ def test_a_temperature_is_fitted_afresh_whatever_was_handed_on(tmp_path: Path) -
     assert load_model(run.model_file).temperature == pytest.approx(expected, rel=0.005)
 
 
+def test_a_temperature_is_not_fitted_where_no_picture_kept_apart_has_smoke(tmp_path: Path) -> None:
+    """On pictures without smoke, the surer a model is of everything the better it seems."""
+    data = make_data(tmp_path / "data")
+    save_model(Pipeline(SmokeBVM(MODEL), temperature=1.7), tmp_path / "model")
+    line = "data=[{kind: negatives, folder: negatives}]"
+    for name, models, given, expected in (
+        ("new", [], [], 1.0),
+        ("goes on", [tmp_path / "model"], [], 1.7),
+        ("given", [tmp_path / "model"], ["temperature=1.3"], 1.3),
+    ):
+        settings = small_settings(tmp_path, line, "epochs=1", *given)
+        run = run_training(settings, data, tmp_path / name, models=models, validate=True)
+        assert load_model(run.model_file).temperature == expected
+        notes = [entry["note"] for entry in run.history() if "note" in entry]
+        told = "no picture kept apart has smoke: the temperature was not fitted, and stays what it was"
+        assert notes == ([] if given else [told])
+
+
 def test_only_smoke_is_shown_also_where_other_pictures_have_its_name(tmp_path: Path) -> None:
     data, watcher = make_data(tmp_path / "data"), Watcher()
     for number in range(8, 12):
@@ -251,13 +269,16 @@ def test_latent_figures_tell_an_unused_z_from_a_used_one() -> None:
     assert used["kl"] > 0
 
 
+@pytest.mark.parametrize("validate", [True, False])
 @pytest.mark.parametrize(("pairs", "measured"), [(3, [0, 1, 2]), (8, [0, 2, 4, 6])])
-def test_latent_figures_are_the_mean_of_up_to_four_pictures(
-    tmp_path: Path, pairs: int, measured: list[int]
+def test_latent_figures_are_the_mean_of_up_to_four_pictures_with_smoke(
+    tmp_path: Path, pairs: int, measured: list[int], validate: bool
 ) -> None:
+    """Of those that it was trained on, where none were kept apart."""
     data = make_data(tmp_path / "data", pairs=pairs)
-    settings = small_settings(tmp_path, "epochs=1", "uncertainty_steps=0")
-    run = run_training(settings, data, tmp_path / "run", validate=True)
+    lines = "data=[{kind: negatives, folder: negatives}, {kind: pairs, folder: pairs}]"
+    settings = small_settings(tmp_path, lines, "epochs=1", "uncertainty_steps=0")
+    run = run_training(settings, data, tmp_path / "run", validate=validate)
     pipeline = load_model(run.model_file)
     assert isinstance(pipeline.network, SmokeBVM)
     found = []

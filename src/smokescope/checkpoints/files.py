@@ -10,6 +10,7 @@ import safetensors
 import safetensors.torch
 from torch import Tensor
 
+from smokescope.checkpoints.quantise import SCALE
 from smokescope.data.files import open_input, write_atomically
 from smokescope.errors import SmokescopeError
 
@@ -20,7 +21,7 @@ class Summary(NamedTuple):
     metadata: dict[str, str]
     tensors: int
     parameters: int
-    """Values in all tensors together."""
+    """Values in all tensors together, but for the scales of 8-bit ones."""
     dtypes: list[str]
     bytes: int
 
@@ -42,12 +43,13 @@ def summarise(path: Path) -> Summary:
         SmokescopeError: As for `read_tensors`.
     """
     with _opened(path) as file:
-        slices = [file.get_slice(name) for name in file.keys()]  # noqa: SIM118
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        scales = {name + SCALE for name, each in slices.items() if each.get_dtype() == "I8"}
         return Summary(
             metadata=dict(sorted((file.metadata() or {}).items())),
             tensors=len(slices),
-            parameters=sum(prod(each.get_shape()) for each in slices),
-            dtypes=sorted({each.get_dtype() for each in slices}),
+            parameters=sum(prod(each.get_shape()) for name, each in slices.items() if name not in scales),
+            dtypes=sorted({each.get_dtype() for each in slices.values()}),
             bytes=path.stat().st_size,
         )
 

@@ -68,6 +68,7 @@ def train(
         from smokescope.training.devices import in_turn, launch
         from smokescope.training.tensorboard import TensorBoard
         from smokescope.training.train import train as train_model
+        from smokescope.training.train import unfitted
     except ImportError as error:
         raise SmokescopeError(
             f"training needs {error.name}: install it with pip install 'smokescope[train]'"
@@ -131,6 +132,8 @@ def train(
             f"on scenes kept apart: f_beta mean {_short(f['mean'])}, mse {_short(found.report['mse'])}, "
             f"false alarms {_short(alarm['false_alarm_rate'])}"
         )
+        if note := unfitted(settings, found):
+            typer.echo(note)
 
 
 def _load(settings: "TrainingSettings", inputs: "Inputs", out: Path | None, skip_bad: bool) -> "Data":

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from smokescope.data.attributes import parts
-from smokescope.data.layouts import Pair, refuse_other_size
+from smokescope.data.layouts import LAYOUTS, Listing, Pair, list_negatives, refuse_other_size
 from smokescope.data.pictures import decode, read_picture
 from smokescope.data.strokes import Ends, Region, draw_stroke
 from smokescope.errors import SmokescopeError
@@ -95,15 +95,27 @@ def read_scribble(path: Path) -> NDArray[np.uint8]:
         return result
 
 
+def list_unmasked(folder: Path) -> Listing:
+    """List the pictures of a data set, whether they have masks or not, or of any other folder.
+
+    Raises:
+        SmokescopeError: The folder is missing, or holds no pictures.
+    """
+    inside = {path.name.lower(): path for path in sorted(folder.glob("*")) if path.is_dir()}
+    return list_negatives(next((inside[name] for name, _ in LAYOUTS if name in inside), folder))
+
+
 def read_scribbled(pair: Pair) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Read a picture, H x W x 3, and the scribble that stands in its mask's place, H x W.
 
     Raises:
-        SmokescopeError: A file cannot be read, or the two differ in size.
+        SmokescopeError: A file is missing or cannot be read, or the two differ in size.
     """
     picture = read_picture(pair.picture)
     if pair.mask is None:
         return picture, np.full(picture.shape[:2], BACKGROUND, np.uint8)
+    if not pair.mask.is_file():
+        raise SmokescopeError(f"{pair.picture} has no strokes: {pair.mask} is missing")
     scribble = read_scribble(pair.mask)
     refuse_other_size(pair, picture, scribble)
     return picture, scribble

@@ -17,13 +17,16 @@ LEAST_KL = 0.01  # nats; a posterior nearer to the prior than this holds nothing
 LEAST_SHARE = 0.02  # of the logits' variance
 MISSING = "not measured"
 
-_OWN = {
-    "temperature": "that logits are divided by; above 1, the network was too sure of itself",
+_CHANCE = {
     "latent/kl": "nats that z holds about a picture",
     "latent/latent_share": "of the logits' variance: z drawn anew, dropout off",
     "latent/dropout_share": "of the logits' variance: dropout drawn anew, z fixed",
 }
-_ALL = {f"validation/{path}": words for path, words in MEANINGS.items()} | _OWN
+_ALL = {
+    **{f"validation/{path}": words for path, words in MEANINGS.items()},
+    "temperature": "that logits are divided by; above 1, the network was too sure of itself",
+    **_CHANCE,
+}
 _FIRST = (
     *("images", "negatives", "f_beta/mean", "f_beta/max", "mse", "iou/image", "ece/image"),
     *("alarm/detection_rate", "alarm/false_alarm_rate", "uncertainty/error_auroc"),
@@ -46,16 +49,21 @@ def figure(values: object, path: str) -> float | None:
 
 def figures_table(figures: Mapping[str, object], words: str) -> str:
     """The figures that are looked at first, and all the others to fold out; `words` say of what they are."""
-    first = [*(f"validation/{path}" for path in _FIRST), *_OWN]
-    others = [path for path in _ALL if path not in first]
+    first = [*(f"validation/{path}" for path in _FIRST), "temperature"]
+    others = [path for path in _ALL if path not in first and path not in _CHANCE]
     top = table("Result", ("", ""), _rows(figures, first), words)
     rest = table("All others", ("", ""), _rows(figures, others))
     return f"{top}<details><summary>More figures</summary>{rest}</details>"
 
 
+def chance_table(title: str, figures: Mapping[str, object], words: str) -> str:
+    """What z and dropout do; `words` say of what that is."""
+    return table(title, ("", ""), _rows(figures, list(_CHANCE)), words)
+
+
 def empty_epistemic(figures: Mapping[str, object]) -> list[str]:
     """Why the epistemic uncertainty tells nothing, in sentences; none where it does, or was not measured."""
-    kl, latent, dropout = (figure(figures, path) for path in _OWN if path.startswith("latent/"))
+    kl, latent, dropout = (figure(figures, path) for path in _CHANCE)
     found = []
     if kl is not None and kl < LEAST_KL:
         found.append(f"z holds {kl:.2g} nats about a picture, less than {LEAST_KL:g}: it has collapsed.")

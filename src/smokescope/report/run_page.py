@@ -13,6 +13,7 @@ from smokescope.report.page import charts, page, table
 from smokescope.report.run_curves import draw_curves
 from smokescope.report.run_figures import (
     MISSING,
+    chance_table,
     empty_epistemic,
     figure,
     figures_table,
@@ -31,9 +32,14 @@ _HONEST = (
 _UNMEASURED = (
     "Not measured: no pictures were kept from training (--folds). smokescope evaluate measures it on others."
 )
+_MEASURED = (
+    "On pictures kept apart from training, at the size that they are kept at for it, at most {side} pixels "
+    "long, and without tiles. smokescope evaluate measures as a model is used, at the size of the masks and "
+    "with tiles, and so finds other figures."
+)
 _VALIDATION = (
     "On pictures kept apart from training. The last point of a finished run is the model that is shipped, "
-    "its temperature fitted to these same pictures, if the settings give none."
+    "its temperature fitted to these same pictures, if they have smoke and the settings give none."
 )
 _CHANCE = (
     "Epistemic uncertainty is how far predictions differ when z and dropout are drawn anew. A latent_share "
@@ -61,7 +67,7 @@ def write_run_page(run: RunFolder) -> Path:
     last = max((figure(entry, "step") or 0 for entry in history), default=0)
     finished = run.figures_file.exists()
     state = "finished after" if finished else "not finished: running still, or stopped, at"
-    measured = "On pictures kept apart from training."
+    measured = _MEASURED.format(side=settings.side)
     validations = [entry for entry in history if "validation" in entry]
     if validations and not finished:
         figures = validations[-1]
@@ -73,8 +79,8 @@ def write_run_page(run: RunFolder) -> Path:
         _samples(run),
         _charts("Validation", curves.validation, _VALIDATION),
     ]
-    if finished and not figures.keys() - {"temperature"}:
-        result = [_words("Result", _UNMEASURED)]
+    if finished and "validation" not in figures:
+        result = [_words("Result", _UNMEASURED), _epistemic(figures, settings)]
     training = _charts("Training", curves.training, _training_words(settings))
     sections = [_sources(settings), *result, training, _settings(settings)]
     target = run.path / "report.html"
@@ -123,7 +129,9 @@ def _epistemic(figures: Mapping[str, object], settings: TrainingSettings) -> str
     if not reasons:
         said = " ".join(["Yes: chance moves the predictions.", *idle_chance(figures)])
     style = f' role="alert" style="{_WARNING}"' if reasons else ""
-    return _words(title, _CHANCE) + f"<p{style}>{escape(said)}</p>"
+    shown = "kept apart from training" if "validation" in figures else "trained on, as none were kept apart"
+    words = f"{_CHANCE} Measured on up to four pictures {shown}."
+    return chance_table(title, figures, words) + f"<p{style}>{escape(said)}</p>"
 
 
 def _samples(run: RunFolder) -> str:

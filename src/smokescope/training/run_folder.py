@@ -26,7 +26,7 @@ class HandedOn:
     """How a model's answer is read: what stays when a run begins with it.
 
     Attributes:
-        temperature: Where the settings give none and there are no pictures to fit one on.
+        temperature: Where the settings give none and no picture kept apart has smoke to fit one to.
         threshold: Above which a probability is called smoke.
         verdicts: By which regions are called smoke, or handed to a person.
     """

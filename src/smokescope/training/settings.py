@@ -39,6 +39,7 @@ class Source:
         names: A regular expression; only pictures whose whole name matches are taken.
         strokes: For scribbles, the folder of their files, as `smokescope data scribble` writes it.
         whole: Train on all of the folder, whatever is kept apart: it shares no scene with the others.
+        validated: Validate on those of its pictures that are kept apart; what two lines take, if either does.
     """
 
     kind: Kind
@@ -47,6 +48,7 @@ class Source:
     names: str = ".*"
     strokes: str | None = None
     whole: bool = False
+    validated: bool = True
 
     def __post_init__(self) -> None:
         refuse_outside(self, 0, math.inf, "weight")
@@ -105,8 +107,8 @@ class TrainingSettings:
         samples: B, predictions of the decoder that make the uncertainty net's targets.
         uncertainty_steps: Steps at the end that fit the uncertainty net alone, to the averaged model.
         offset: Added to the logits of what the first stage ends with: below 0 masks are tighter.
-        temperature: Of the model; none: fitted on the pictures kept from training. Where there are none it
-            is that of the model which the run begins with, else 1.
+        temperature: Of the model; none: fitted on the pictures kept from training. Where none of them has
+            smoke it is that of the model which the run begins with, else 1.
         kl_warmup: Share of the first stage over which the weight of the KL divergence rises from 0.
         ema: Decay of the average of weights that is validated and shipped; 0 takes the last weights.
         freeze_batch_norm: Whose statistics stay: those that the encoder's weights came with, or all.
@@ -114,7 +116,6 @@ class TrainingSettings:
         compile: Compile the networks; pays on a GPU, in runs of more than some minutes.
         seed: Of everything.
         validate_every: Epochs between validations.
-        validation_names: A regular expression; of the pictures kept apart, only these are validated on.
         validation_samples: Monte Carlo samples that the last validation compares the uncertainty maps with.
         save_every: Epochs between checkpoints.
     """
@@ -140,7 +141,6 @@ class TrainingSettings:
     compile: bool = False
     seed: int = 0
     validate_every: int = 1
-    validation_names: str = ".*"
     validation_samples: int = 50
     save_every: int = 1
 

@@ -3,13 +3,15 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from smokescope.data.cache import PictureCache
 from smokescope.data.folds import Folds
-from smokescope.data.layouts import Listing, Pair, Progress, list_pairs, list_pictures, refuse_among
+from smokescope.data.layouts import Listing, Progress, list_pairs, list_pictures, refuse_among, try_pairs
+from smokescope.data.scribbles import list_unmasked
 from smokescope.data.sets import find_set
 from smokescope.errors import SmokescopeError
 from smokescope.training.settings import Kind, Source, TrainingSettings
@@ -101,14 +103,14 @@ def load_data(
             used, or the split does not speak of all pictures, or leaves none to validate on.
     """
     opened: dict[tuple[str, str | None], PictureCache] = {}
+    scribbled = any(source.strokes for source in settings.data)  # all lines are, or none
 
-    def cache_of(folder: str, strokes: str | None, only: set[str] | None = None) -> PictureCache:
+    def cache_of(folder: str, strokes: str | None, find: Callable[[], Listing]) -> PictureCache:
         if (folder, strokes) not in opened:
-            listing = _list(root, folder, strokes)
+            listing = find()
             if out is not None:
                 refuse_among(out, listing)
-            if only is not None:
-                listing = listing._replace(pairs=[pair for pair in listing.pairs if pair.name in only])
+            only = [pair.name for pair in listing.pairs] if scribbled else None
             file = kept_in / _file_name(root / folder, strokes, settings.side, only) if kept_in else None
             scribbles = strokes is not None
             opened[folder, strokes] = PictureCache(
@@ -118,47 +120,65 @@ def load_data(
 
     training = []
     for source in settings.data:
-        cache = cache_of(source.folder, source.strokes)
+        apart = None if source.whole else split
+        like = [s for s in settings.data if (s.folder, s.strokes) == (source.folder, source.strokes)]
+        cache = cache_of(source.folder, source.strokes, partial(_list, root, like, apart))
         allowed = None
-        if split is not None and not source.whole:
-            split.refuse_strangers(root / source.folder, cache)
-            allowed = split.training(root / source.folder)
+        if apart is not None:
+            apart.refuse_strangers(root / source.folder, cache)
+            allowed = apart.training(root / source.folder)
         training.append(Pictures(source.kind, cache, _select(source, cache, allowed), source.weight))
     validation = []
     for folder in dict.fromkeys(source.folder for source in settings.data if not source.whole):
-        kept = split.validation(root / folder) if split is not None else set()
+        taken = _taken([source for source in settings.data if source.folder == folder and source.validated])
+        kept = set(filter(taken, split.validation(root / folder))) if split is not None else set()
         if not kept:
             continue
-        cache = cache_of(folder, None, kept)  # whole masks, also where strokes are trained on
-        if numbers := _matching(cache, settings.validation_names, kept):
+        cache = cache_of(folder, None, partial(_list_masked, root / folder, kept))
+        if numbers := [number for number, pair in enumerate(cache.pairs) if pair.name in kept]:
             validation.append(Pictures(_own_kind(cache), cache, numbers))
     if split is not None and not validation:
         raise SmokescopeError(
-            f"fold {split.fold} has no picture to validate on whose name matches validation_names, "
-            f"{settings.validation_names}"
+            f"fold {split.fold} has no picture to validate on: it keeps none of a line that is validated"
         )
     return Data(training, sorted(validation, key=lambda pictures: pictures.kind != "pairs"))
 
 
-def _list(root: Path, folder: str, strokes: str | None) -> Listing:
-    if strokes is None:
-        return list_pictures(root / folder)
-    listing = list_pairs(root / folder)
-    drawn = [pair._replace(mask=root / strokes / f"{pair.name}.png") for pair in listing.pairs]
-    missing = [
-        SmokescopeError(f"{p.picture} has no strokes: {p.mask} is missing") for p in drawn if not _there(p)
+def _list(root: Path, lines: Sequence[Source], split: Split | None) -> Listing:
+    """What to decode for lines of one folder: all of it, or the pictures whose strokes are trained on."""
+    source, folder = lines[0], root / lines[0].folder
+    if source.strokes is None:
+        return list_pictures(folder)
+    kept = split.validation(folder) if split is not None else set()
+    if kept and try_pairs(folder) is None:
+        raise SmokescopeError(
+            f"{folder} has no masks to validate on: draw the fold's, or train on all of it (whole: true)"
+        )
+    listing, taken = list_unmasked(folder), _taken(lines)
+    pairs = [
+        pair._replace(mask=root / source.strokes / f"{pair.name}.png")
+        for pair in listing.pairs
+        if taken(pair.name) and pair.name not in kept
     ]
-    return Listing([pair for pair in drawn if _there(pair)], [*listing.problems, *missing])
+    if not pairs:
+        raise _none_left(source)
+    return listing._replace(pairs=pairs)
 
 
-def _file_name(folder: Path, strokes: str | None, side: int, only: set[str] | None) -> str:
+def _list_masked(folder: Path, kept: set[str]) -> Listing:
+    """Of a folder whose strokes are trained on, the pictures kept apart, with their masks."""
+    pairs = [pair for pair in list_pairs(folder).pairs if pair.name in kept]
+    missing = kept & {pair.name for pair in list_unmasked(folder).pairs} - {pair.name for pair in pairs}
+    return Listing(
+        pairs,
+        [SmokescopeError(f"{folder} has no mask for {name}, to validate on") for name in sorted(missing)],
+    )
+
+
+def _file_name(folder: Path, strokes: str | None, side: int, only: Sequence[str] | None) -> str:
     """Of a folder's decoded pictures; other folders, and other uses of this one, have other files."""
-    use = json.dumps([str(folder.absolute()), strokes, side, None if only is None else sorted(only)])
+    use = json.dumps([str(folder.absolute()), strokes, side, only])
     return f"{folder.name}-{hashlib.sha256(use.encode()).hexdigest()[:8]}.cache"
-
-
-def _there(pair: Pair) -> bool:
-    return pair.mask is not None and pair.mask.is_file()
 
 
 def _own_kind(cache: PictureCache) -> Kind:
@@ -176,20 +196,27 @@ def _select(source: Source, cache: PictureCache, allowed: set[str] | None) -> li
         raise SmokescopeError(
             f"{source.folder} has no masks: {source.kind} takes a data set of pictures and masks"
         )
-    chosen = _matching(cache, source.names, allowed)
+    taken = _taken([source])
+    chosen = [
+        number
+        for number, pair in enumerate(cache.pairs)
+        if taken(pair.name) and (allowed is None or pair.name in allowed)
+    ]
     if not chosen:
-        raise SmokescopeError(f"no picture of {source.folder} is left to train on as {source.kind}")
+        raise _none_left(source)
     return chosen
 
 
-def _matching(cache: PictureCache, names: str, allowed: set[str] | None) -> list[int]:
-    """Numbers of the pictures whose name matches a regular expression, and is allowed."""
-    try:
-        pattern = re.compile(names)
-    except re.error as error:
-        raise SmokescopeError(f"{names} is no regular expression: {error}") from None
-    return [
-        number
-        for number, pair in enumerate(cache.pairs)
-        if pattern.fullmatch(pair.name) and (allowed is None or pair.name in allowed)
-    ]
+def _none_left(source: Source) -> SmokescopeError:
+    return SmokescopeError(f"no picture of {source.folder} is left to train on as {source.kind}")
+
+
+def _taken(lines: Sequence[Source]) -> Callable[[str], bool]:
+    """Whether any of some lines takes a picture, by its name."""
+    patterns = []
+    for line in lines:
+        try:
+            patterns.append(re.compile(line.names))
+        except re.error as error:
+            raise SmokescopeError(f"{line.names} is no regular expression: {error}") from None
+    return lambda name: any(pattern.fullmatch(name) for pattern in patterns)

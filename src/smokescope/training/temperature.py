@@ -28,10 +28,13 @@ class LogitCounts:
         self.counts += counted / mask[0].numel()
 
 
-def fit_temperature(counts: Tensor) -> float:
-    """The temperature of the least negative log-likelihood, by golden section; 1 without any counts."""
-    if not counts.sum():
-        return 1.0
+def fit_temperature(counts: Tensor) -> float | None:
+    """The temperature of the least negative log-likelihood, by golden section.
+
+    None where no pixel is smoke: the surer a model is of everything, the better it would seem.
+    """
+    if not counts[1].any():
+        return None
     low, high = torch.tensor(LOWEST).log().item(), torch.tensor(HIGHEST).log().item()
     golden = (5**0.5 - 1) / 2
     for _ in range(40):

@@ -81,8 +81,8 @@ def _finish(trainer: Trainer, inputs: Inputs) -> Validation | None:
             "validation": found.report,
             "reliability": {kind: _plain(bins) for kind, bins in found.reliability._asdict().items()},
         }
-        if isinstance(pipeline.network, SmokeBVM):
-            figures["latent"] = _measure_latent(pipeline, pipeline.network, data, fabric)
+    if isinstance(pipeline.network, SmokeBVM):
+        figures["latent"] = _measure_latent(pipeline, pipeline.network, data, fabric)
     if fabric.is_global_zero:
         notes = {
             "data": json.dumps([asdict(source) for source in settings.data]),
@@ -94,10 +94,19 @@ def _finish(trainer: Trainer, inputs: Inputs) -> Validation | None:
         write_atomically(run.figures_file, (json.dumps(figures, indent=1) + "\n").encode())
         if found is not None:
             if not any(each["step"] == trainer.steps and "validation" in each for each in run.history()):
-                run.log({"step": trainer.steps, "validation": found.report})
+                note = unfitted(settings, found)
+                told = {"step": trainer.steps, "validation": found.report}
+                run.log(told | ({"note": note} if note else {}))
             trainer.observer.validated(trainer.steps, found.report, found.samples)
     fabric.barrier()
     return found
+
+
+def unfitted(settings: TrainingSettings, found: Validation) -> str | None:
+    """Why a temperature was not fitted though pictures were kept apart, in a sentence; None if it was."""
+    if settings.temperature is not None or found.report["images"]:
+        return None
+    return "no picture kept apart has smoke: the temperature was not fitted, and stays what it was"
 
 
 def _load_first_weights(model: SmokeModel, inputs: Inputs) -> HandedOn:
@@ -138,8 +147,9 @@ def _plain(bins: Bins) -> dict[str, list[float | None]]:
 
 
 def _measure_latent(pipeline: Pipeline, model: SmokeBVM, data: Data, fabric: Fabric) -> LatentFigures:
-    """What chance does to a few pictures with smoke that were kept for validation."""
-    source = next(each for each in data.validation if each.numbers)
+    """What chance does to a few pictures, with smoke if there are any: kept apart, else trained on."""
+    sources = [each for each in data.validation or data.training if each.numbers]
+    source = min(sources, key=lambda each: each.cache.pairs[each.numbers[0]].mask is None)
     chosen = source.numbers[:: max(1, len(source.numbers) // 4)][:4]
     pictures = [source.cache[number][0].permute(2, 0, 1)[None].to(fabric.device) for number in chosen]
     found = [measure_latent(model, pipeline.prepare(picture)) for picture in pictures]

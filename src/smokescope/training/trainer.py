@@ -164,11 +164,12 @@ class Trainer:
         return stage
 
     def _fit_temperature(self) -> float:
-        """Fit the temperature, unless it is given or there are no pictures; the last stage needs it."""
+        """Fit the temperature, unless it is given or no smoke was kept apart; the last stage needs it."""
         if self.settings.temperature is None and self.data.validation:
             self.temperature = 1.0
             found = validate(self.pipeline(), self.data.validation, self.fabric)
-            self.temperature = fit_temperature(found.logits)
+            fitted = fit_temperature(found.logits)
+            self.temperature = self._handed_on.temperature if fitted is None else fitted
         return self.temperature
 
     def _end_first_stage(self) -> None:
