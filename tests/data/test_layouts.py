@@ -110,7 +110,10 @@ def test_negatives_of_several_cameras_may_share_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "masks",
-    ["gt/a.png", "Masks/a.png", "x/label/a.png", "VOC/SegmentationClass/a.png", "Labels/deep/a.png"],
+    [
+        *("gt/a.png", "Masks/a.png", "x/label/a.png", "VOC/SegmentationClass/a.png", "Labels/deep/a.png"),
+        *("photos/a_mask.png", "photos/aAlpha.png"),
+    ],
 )
 def test_masks_are_not_taken_for_negatives(tmp_path: Path, masks: str) -> None:
     picture(tmp_path / "photos/a.jpg")

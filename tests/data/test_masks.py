@@ -118,6 +118,8 @@ def white_with_alpha() -> Image.Image:
         (Image.fromarray(np.array([[0, -1]], np.int32)), "beyond 16 bits"),
         (Image.fromarray(np.array([[0.0, 0.5]], np.float32)), "colour mode F"),
         (Image.new("CMYK", (4, 4)), "colour mode CMYK"),
+        (Image.fromarray(np.array([[0, 1, 255]], np.uint8)), "holds 1 and 255"),
+        (Image.fromarray(np.array([[1, 255]], np.uint16)), "holds 1 and 255"),
     ],
 )
 def test_what_could_mean_anything_is_refused(tmp_path: Path, image: Image.Image, reason: str) -> None:
@@ -159,6 +161,11 @@ def test_just_above_half_is_smoke(tmp_path: Path) -> None:
     for number, value in enumerate((np.uint8(128), np.uint16(32768))):
         mask = read_mask(saved(tmp_path / f"{number}.png", Image.fromarray(SMOKE * value)))
         np.testing.assert_array_equal(mask > 0.5, SMOKE)
+
+
+def test_a_soft_mask_may_hold_1_and_255(tmp_path: Path) -> None:
+    values = np.array([[0, 1, 2, 255]], np.uint8)
+    assert read_mask(saved(tmp_path / "a.png", Image.fromarray(values))).max() == 1
 
 
 def test_files_that_are_no_masks(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from smokescope.data.pictures import shrink
 from smokescope.data.scribbles import BACKGROUND, SMOKE, read_scribbled
 from smokescope.errors import SmokescopeError
 
-VERSION = 4  # to be raised with any change in how pictures are decoded, shrunk or stored
+VERSION = 5  # to be raised with any change in how pictures are decoded, shrunk or stored
 
 
 class PictureCache:

@@ -12,7 +12,7 @@ subfolders.
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -128,10 +128,10 @@ def list_negatives(folder: Path) -> Listing:
     pictures = _index(folder)
     if not pictures:
         raise SmokescopeError(f"the folder {folder} holds no pictures")
-    folders = ((paths[0], name.lower().split("/")[:-1]) for name, paths in pictures.items())
-    if inside := next((path for path, names in folders if MASK_FOLDERS.intersection(names)), None):
+    likely = (paths[0] for name, paths in pictures.items() if _is_named_as_mask(name, pictures))
+    if mask := next(likely, None):
         raise SmokescopeError(
-            f"{inside} looks like a mask: name a data set with both its folders ({_known_layouts()}), or a "
+            f"{mask} looks like a mask: name a data set with both its folders ({_known_layouts()}), or a "
             "folder of nothing but pictures"
         )
     single = [Pair(name, paths[0], None) for name, paths in sorted(pictures.items()) if len(paths) == 1]
@@ -266,6 +266,14 @@ def _find_layout(folder: Path) -> tuple[Path, Path] | None:
         if pictures in named and masks in named:
             return named[pictures], named[masks]
     return None
+
+
+def _is_named_as_mask(name: str, pictures: Container[str]) -> bool:
+    """Whether it lies in a folder of masks, or is named by a picture beside it: a_mask by a."""
+    if MASK_FOLDERS.intersection(name.lower().split("/")[:-1]):
+        return True
+    endings = [ending for ending in MASK_ENDINGS if ending and name.endswith(ending)]
+    return any(name.removesuffix(ending) in pictures for ending in endings)
 
 
 def _known_layouts() -> str:

@@ -17,7 +17,8 @@ def read_mask(path: Path) -> NDArray[np.float32]:
 
     The largest value tells the scale: at most 1, 255 or 65535 stand for smoke. So 0 and 255 stored in 16 bits
     mean what they do in 8. A mask that is neither empty nor above half of that anywhere holds something else:
-    numbers of classes, strokes. Palettes are looked up: indexed black and white means what it shows.
+    numbers of classes, strokes; so does one of 1 and 255, with 0 or without. Palettes are looked up: indexed
+    black and white means what it shows.
 
     Args:
         path: A picture file; PNG in most sets, JPEG in some.
@@ -26,8 +27,8 @@ def read_mask(path: Path) -> NDArray[np.float32]:
         H x W values in [0, 1].
 
     Raises:
-        SmokescopeError: The file is missing or damaged, or coloured, partly transparent or too dark: its
-            values could mean anything.
+        SmokescopeError: The file is missing or damaged, or coloured, partly transparent, too dark or of
+            numbered classes: its values could mean anything.
     """
     with decode(path) as image:
         return _as_map(image, path)
@@ -52,6 +53,11 @@ def _as_map(image: Image.Image, path: Path) -> NDArray[np.float32]:
         raise SmokescopeError(
             f"{path} is not a mask of smoke: its largest value is {largest}, "
             "and smoke must be 1, 255 or 65535"
+        )
+    if white == 255 and (values == 1).any() and np.isin(values, (0, 1, 255)).all():
+        raise SmokescopeError(
+            f"{path} holds 1 and 255, one of them smoke and the other perhaps what nobody decided: "
+            "save smoke as 255 and all else as 0"
         )
     return values / np.float32(white)
 
