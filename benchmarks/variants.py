@@ -1,4 +1,4 @@
-"""The table of docs/choosing.md: variants of a training, tried on unseen views, on known ones, and on other smoke.
+"""The table of docs/choosing.md: variants of a training, on views unseen and known, and on other smoke.
 
     python -m benchmarks.variants DATA OUT --file variants.yaml [--folds folds.json] [--encoder WEIGHTS]
 

@@ -67,7 +67,7 @@ def look(segmenter: Segmenter, pairs: Sequence[Pair], lower: Sequence[float]) ->
 
 
 def regions_of(prediction: Prediction, lower: float, near: NDArray[np.bool_]) -> list[Seen]:
-    settings = replace(prediction.settings, unsure_above=lower, smoke_above=1.0)
+    settings = replace(prediction.verdicts, unsure_above=lower, smoke_above=1.0)
     maps = (prediction.probability, prediction.total, prediction.aleatoric, prediction.epistemic)
     found = find_regions(*maps, settings)
     return [Seen(region.peak, region.doubt, touches(region, near)) for region in found]

@@ -1,6 +1,5 @@
 """Data sets on disk: pairs in each layout, and every problem by name in one report before any work."""
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ from PIL.ExifTags import Base as ExifTag
 from smokescope.data.layouts import (
     Listing,
     Pair,
-    check_pairs,
     for_each_pair,
     list_negatives,
     list_pairs,
@@ -275,10 +273,3 @@ def test_pairs_are_worked_on_side_by_side_in_order(tmp_path: Path) -> None:
     assert isinstance(results.pop(7), SmokescopeError)
     assert results == [i for i in range(20) if i != 7]
     assert seen == [(i, 20) for i in range(1, 21)]
-
-
-def test_threads_leave_warnings_as_they_were(tmp_path: Path) -> None:
-    pairs = [Pair(str(i), picture(tmp_path / f"{i}.png"), None) for i in range(60)]
-    before = list(warnings.filters)
-    assert not check_pairs(pairs).problems
-    assert list(warnings.filters) == before

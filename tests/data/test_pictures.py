@@ -2,8 +2,10 @@
 
 import io
 import struct
+import warnings
 import zlib
 from pathlib import Path
+from threading import Event, Thread
 
 import cv2
 import numpy as np
@@ -13,7 +15,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
-from smokescope.data.pictures import MAX_PIXELS, encode_jpeg, encode_png, read_picture, shrink
+from smokescope.data.pictures import (
+    MAX_PIXELS,
+    encode_jpeg,
+    encode_png,
+    read_picture,
+    shrink,
+    without_warnings,
+)
 from smokescope.errors import SmokescopeError
 
 RNG = np.random.default_rng(7)
@@ -286,3 +295,24 @@ def test_shrunken_sides_are_the_nearest_and_never_nothing(
     size: tuple[int, int], shrunk: tuple[int, int]
 ) -> None:
     assert shrink(np.zeros(size, np.float32), 64).shape == shrunk
+
+
+def test_threads_that_decode_leave_warnings_as_they_were() -> None:
+    first, second, left = Event(), Event(), Event()
+    before = list(warnings.filters)
+
+    def outer() -> None:  # the first in, and the first out
+        with without_warnings():
+            first.set()
+            assert second.wait(10)
+        left.set()
+
+    thread = Thread(target=outer)
+    thread.start()
+    assert first.wait(10)
+    with without_warnings():
+        second.set()
+        assert left.wait(10)
+        warnings.warn("nobody hears this", stacklevel=1)  # it would be an error in a test
+    thread.join()
+    assert list(warnings.filters) == before

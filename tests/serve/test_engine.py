@@ -11,6 +11,7 @@ from smokescope.data.pictures import picture_from_bytes
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
 from smokescope.inference.engines.base import Pixels
+from smokescope.inference.regions import Region
 from smokescope.serve.answers import json_answer
 from smokescope.serve.engine import Answered, Engine, Full, Timings
 from smokescope.serve.limits import Limits
@@ -59,6 +60,22 @@ def test_those_of_one_size_go_together_and_the_oldest_first() -> None:
     assert [len(batch) for batch in segmenter.batches] == [1, 1, 3, 3, 1]
     assert [batch[0][1] for batch in segmenter.batches[2:]] == [40, 50, 40]
     assert len(segmenter.threads) == 1
+
+
+def test_regions_are_found_in_a_thread_and_not_where_everybody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = set[str]()
+
+    def find(*_: object) -> list[Region]:
+        threads.add(threading.current_thread().name)
+        return []
+
+    monkeypatch.setattr("smokescope.inference.prediction.find_regions", find)
+
+    async def work(engine: Engine) -> None:
+        assert (await submit(engine, 1)).verdict == "nothing"  # an answer that asks for no regions
+
+    with_engine(Brightness(), work)
+    assert {name.partition("_")[0] for name in threads} == {"answer"}
 
 
 def test_the_first_waits_a_moment_for_others() -> None:

@@ -11,7 +11,6 @@ subfolders.
 """
 
 import os
-import warnings
 from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -193,11 +192,8 @@ def for_each_pair(
         except SmokescopeError as error:
             return error
 
-    # Threads, as decoders work without Python's lock. Each one silences warnings while it decodes, which is
-    # global: without a frame around all of them, the last to leave could leave them silenced.
     results: list[Result | SmokescopeError] = []
-    with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        warnings.simplefilter("ignore")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # threads, as decoders work without Python's lock
         for result in pool.map(attempt, pairs):
             results.append(result)
             if progress is not None:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO, TypeVar
 
 import cv2
@@ -99,8 +100,7 @@ def _loaded_upright(image: Image.Image) -> Image.Image:
 @contextmanager
 def _explained(path: Path | str) -> Iterator[None]:
     """Turn whatever goes wrong in decoding into a sentence that names the picture."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow warns of odd metadata and of sizes; neither spoils pixels
+    with without_warnings():
         try:
             yield
         except SmokescopeError:
@@ -119,6 +119,40 @@ def _explained(path: Path | str) -> Iterator[None]:
             raise SmokescopeError(
                 f"{path} is damaged or cut short and cannot be decoded: get a fresh copy"
             ) from error
+
+
+class _Silence:
+    """Python's warnings, silenced while any thread asks for it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._before = warnings.catch_warnings()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Silence them for the body of the `with`, in all threads.
+
+        `warnings.catch_warnings` alone is not for threads: the last to leave would put back what it found on
+        entering, which another one had silenced.
+        """
+        with self._lock:
+            if not self._inside:
+                self._before = warnings.catch_warnings()
+                self._before.__enter__()
+                warnings.simplefilter("ignore")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside:
+                    self._before.__exit__()
+
+
+without_warnings = _Silence()
+"""For decoding: Pillow warns of odd metadata and of sizes, neither of which spoils pixels."""
 
 
 def shrink(values: NDArray[Number], side: int) -> NDArray[Number]:

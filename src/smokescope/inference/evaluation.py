@@ -4,7 +4,6 @@ Pictures go through the same `Segmenter` that people use, and all is measured at
 """
 
 import os
-import warnings
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -187,9 +186,7 @@ def read_ahead(pairs: Sequence[Pair]) -> Generator[Reading, None, None]:
     Yields:
         For each pair what it will be; its `result()` raises the pair's `SmokescopeError`.
     """
-    # each decoder silences warnings, which is global: this frame gives them back, see `for_each_pair`
-    with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        warnings.simplefilter("ignore")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         waiting = deque[Reading]()
         try:
             for pair in pairs:

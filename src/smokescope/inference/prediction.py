@@ -20,7 +20,7 @@ class Prediction:
         total: All uncertainty, float32 in nats, up to ln 2.
         aleatoric: The part that lies in the picture: thin smoke, soft borders, blur.
         epistemic: The part that lies in the model: what it has not seen the like of.
-        settings: By which regions are judged.
+        verdicts: By which regions are judged.
     """
 
     probability: NDArray[np.float32]
@@ -28,12 +28,12 @@ class Prediction:
     total: NDArray[np.float32]
     aleatoric: NDArray[np.float32]
     epistemic: NDArray[np.float32]
-    settings: VerdictSettings = field(default_factory=VerdictSettings)
+    verdicts: VerdictSettings = field(default_factory=VerdictSettings)
 
     @cached_property
     def regions(self) -> list[Region]:
         """Connected areas that may be smoke, the plainest first; found when first asked for."""
-        return find_regions(self.probability, self.total, self.aleatoric, self.epistemic, self.settings)
+        return find_regions(self.probability, self.total, self.aleatoric, self.epistemic, self.verdicts)
 
     @property
     def verdict(self) -> Verdict:

@@ -1,4 +1,4 @@
-"""What comes in is checked once, before anything of it counts.
+"""What comes in is checked before anything of it counts.
 
 A batch is `probability` [N, H, W] in [0, 1] and `mask` [N, H, W], smoke where it is above 0.5. Each of the N
 is one picture; pictures of another size come in another call. Uncertainty maps are in nats.

@@ -92,8 +92,7 @@ class Engine:
         self._working = set[asyncio.Task[None]]()
         self._loop: asyncio.Task[None] | None = None
         self._since: float | None = None
-        # One reader: it silences Pillow's warnings, which threads would do in each other's way.
-        self._reader = ThreadPoolExecutor(1, "read")
+        self._readers = ThreadPoolExecutor(2, "read")
         self._model = ThreadPoolExecutor(1, "model")
         self._writers = ThreadPoolExecutor(2, "answer")
 
@@ -127,12 +126,12 @@ class Engine:
             await asyncio.wait(self._working)
         for job in self._queue:
             job.answer.cancel()
-        for pool in (self._reader, self._model, self._writers):
+        for pool in (self._readers, self._model, self._writers):
             pool.shutdown()
 
     async def check(self, data: bytes) -> Size:
-        """As `check_header`, in the thread that reads pictures: a hostile header can take its time."""
-        return await _in(self._reader, lambda: check_header(data, self.limits.pixels))
+        """As `check_header`, in a thread that reads pictures: a hostile header can take its time."""
+        return await _in(self._readers, lambda: check_header(data, self.limits.pixels))
 
     def submit(self, data: bytes, size: Size, render: Render) -> asyncio.Future[Answered]:
         """Put a picture into the queue.
@@ -195,19 +194,22 @@ class Engine:
                 _fail(job, RuntimeError("the model failed"))
             elif not job.answer.done():
                 timings = Timings(taken - job.arrived, decoded - taken, predicted - decoded, len(good))
-                try:
-                    body = await _in(self._writers, lambda: job.render(pixels, prediction, timings))
+                try:  # the verdict there too: it takes looking for regions, seconds of a large picture
+                    answered = await _in(
+                        self._writers,
+                        lambda: Answered(job.render(pixels, prediction, timings), prediction.verdict),
+                    )
                 except Exception as error:
                     _fail(job, error)
                 else:
                     if not job.answer.done():
-                        job.answer.set_result(Answered(body, prediction.verdict))
+                        job.answer.set_result(answered)
 
         await asyncio.gather(*(answer(*pair, each) for pair, each in zip(good, predictions, strict=True)))
 
     async def _decode(self, job: Job) -> Pixels | None:
         try:
-            return await _in(self._reader, lambda: picture_from_bytes(job.data))
+            return await _in(self._readers, lambda: picture_from_bytes(job.data))
         except SmokescopeError as error:
             _fail(job, error)
             return None

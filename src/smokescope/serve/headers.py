@@ -1,11 +1,11 @@
 """What a picture's bytes say of it before anything is decoded."""
 
 import io
-import warnings
 from http import HTTPStatus
 
 from PIL import Image
 
+from smokescope.data.pictures import without_warnings
 from smokescope.serve.refusals import Refusal
 
 Size = tuple[int, int]
@@ -24,10 +24,9 @@ def check_header(data: bytes, most_pixels: int) -> Size:
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this is not a JPEG, PNG or WebP picture: send one of those"
         )
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow's own limit on sizes is not ours
-            with Image.open(io.BytesIO(data), formats=[kind]) as image:
-                width, height = image.size
+        # Pillow's own limit on sizes, of which it warns, is not ours
+        with without_warnings(), Image.open(io.BytesIO(data), formats=[kind]) as image:
+            width, height = image.size
     except Image.DecompressionBombError:
         raise _too_many(most_pixels) from None
     except Exception:  # decoders meet hostile bytes, and raise whatever they stumble over
