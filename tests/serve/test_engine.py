@@ -123,6 +123,42 @@ def test_time_in_the_queue_is_told_as_that_in_milliseconds() -> None:
     with_engine(segmenter, work)
 
 
+def test_time_until_the_model_is_free_is_waiting_too() -> None:
+    segmenter = Brightness()
+
+    def tell(_: Pixels, prediction: Prediction, timings: Timings) -> bytes:
+        return json.dumps([timings.wait, timings.predict]).encode()
+
+    async def work(engine: Engine) -> None:
+        segmenter.free.clear()
+        jobs = [engine.submit(png(width), (width, 30), tell) for width in (5, 6)]
+        await until(lambda: engine.depth == 1)  # the second is decoded, and waits for the model
+        await asyncio.sleep(0.3)
+        segmenter.free.set()
+        (_, first), (wait, second) = [json.loads((await job).body) for job in jobs]
+        assert first >= 0.3
+        assert wait >= 0.3 > second
+
+    with_engine(segmenter, work)
+
+
+def test_who_hangs_up_before_the_model_is_free_costs_it_nothing() -> None:
+    segmenter = Brightness()
+
+    async def work(engine: Engine) -> None:
+        segmenter.free.clear()
+        running = submit(engine, 1, width=5)
+        gone = submit(engine, 1, width=6)
+        await until(lambda: engine.waiting == 0 and engine.depth == 1)
+        gone.cancel()
+        assert engine.depth == 0
+        segmenter.free.set()
+        await asyncio.gather(running, submit(engine, 1, width=7))
+
+    with_engine(segmenter, work)
+    assert [batch[0][1] for batch in segmenter.batches] == [5, 7]
+
+
 def test_a_full_queue_refuses_and_a_cancelled_job_makes_room() -> None:
     segmenter = Brightness()
 

@@ -44,7 +44,7 @@ class Milliseconds(BaseModel):
     """Where the time went."""
 
     upload: float
-    wait: float
+    wait: Annotated[float, Field(description="In the queue, and for the model.")]
     decode: float
     predict: Annotated[float, Field(description="With the others of its batch.")]
     batch: Annotated[int, Field(ge=1, description="Pictures in the batch.")]

@@ -44,7 +44,7 @@ class Full(Exception):  # noqa: N818 (a state, not an accident)
 
 @dataclass(frozen=True)
 class Timings:
-    """Seconds: in the queue, reading the picture, and in the model with the others of its batch."""
+    """Seconds: waiting for a place or for the model, reading the picture, and in the model with its batch."""
 
     wait: float
     decode: float
@@ -89,10 +89,13 @@ class Engine:
         self._queue = deque[Job]()
         self._arrived = asyncio.Event()
         self._room = asyncio.Semaphore(2)
+        self._turn = asyncio.Lock()
+        self._read = list[Job]()  # decoded, and not the model's yet
         self._working = set[asyncio.Task[None]]()
         self._loop: asyncio.Task[None] | None = None
         self._since: float | None = None
-        self._readers = ThreadPoolExecutor(2, "read")
+        # One reader: batches are decoded, and so come to the model, in their order.
+        self._reader = ThreadPoolExecutor(1, "read")
         self._model = ThreadPoolExecutor(1, "model")
         self._writers = ThreadPoolExecutor(2, "answer")
 
@@ -100,6 +103,11 @@ class Engine:
     def waiting(self) -> int:
         """Pictures in the queue."""
         return sum(not job.answer.done() for job in self._queue)
+
+    @property
+    def depth(self) -> int:
+        """Pictures that wait for the model: those in the queue, and the batch that is decoded ahead."""
+        return self.waiting + sum(not job.answer.done() for job in self._read)
 
     @property
     def running(self) -> bool:
@@ -126,12 +134,12 @@ class Engine:
             await asyncio.wait(self._working)
         for job in self._queue:
             job.answer.cancel()
-        for pool in (self._readers, self._model, self._writers):
+        for pool in (self._reader, self._model, self._writers):
             pool.shutdown()
 
     async def check(self, data: bytes) -> Size:
-        """As `check_header`, in a thread that reads pictures: a hostile header can take its time."""
-        return await _in(self._readers, lambda: check_header(data, self.limits.pixels))
+        """As `check_header`, in the thread that reads pictures: a hostile header can take its time."""
+        return await _in(self._reader, lambda: check_header(data, self.limits.pixels))
 
     def submit(self, data: bytes, size: Size, render: Render) -> asyncio.Future[Answered]:
         """Put a picture into the queue.
@@ -183,17 +191,26 @@ class Engine:
     async def _work(self, batch: list[Job]) -> None:
         taken = time.perf_counter()
         read = await asyncio.gather(*(self._decode(job) for job in batch))
-        good = [(job, pixels) for job, pixels in zip(batch, read, strict=True) if pixels is not None]
-        self.batches += bool(good)
         decoded = time.perf_counter()
-        predictions = await self._predict([pixels for _, pixels in good])
-        predicted = time.perf_counter()
+        self._read += batch
+        async with self._turn:
+            self._read = [job for job in self._read if job not in batch]
+            good = [  # who has hung up meanwhile keeps nobody waiting
+                (job, pixels)
+                for job, pixels in zip(batch, read, strict=True)
+                if pixels is not None and not job.answer.done()
+            ]
+            self.batches += bool(good)
+            begun = time.perf_counter()
+            predictions = await self._predict([pixels for _, pixels in good])
+            predicted = time.perf_counter()
 
         async def answer(job: Job, pixels: Pixels, prediction: Prediction | None) -> None:
             if prediction is None:
                 _fail(job, RuntimeError("the model failed"))
             elif not job.answer.done():
-                timings = Timings(taken - job.arrived, decoded - taken, predicted - decoded, len(good))
+                waited = taken - job.arrived + begun - decoded
+                timings = Timings(waited, decoded - taken, predicted - begun, len(good))
                 try:  # the verdict there too: it takes looking for regions, seconds of a large picture
                     answered = await _in(
                         self._writers,
@@ -209,7 +226,7 @@ class Engine:
 
     async def _decode(self, job: Job) -> Pixels | None:
         try:
-            return await _in(self._readers, lambda: picture_from_bytes(job.data))
+            return await _in(self._reader, lambda: picture_from_bytes(job.data))
         except SmokescopeError as error:
             _fail(job, error)
             return None

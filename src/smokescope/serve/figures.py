@@ -46,7 +46,7 @@ class Figures:
         """All figures.
 
         Args:
-            waiting: Pictures in the queue now.
+            waiting: Pictures that wait for the model now.
             batches: That the model has been given.
         """
         return "\n".join(self._lines(waiting, batches)) + "\n"

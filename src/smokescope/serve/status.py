@@ -52,7 +52,7 @@ def status_routes(service: Service) -> APIRouter:
     )
     async def metrics() -> Response:
         """Requests, latencies, queue and verdicts, in Prometheus' text format."""
-        text = service.figures.text(service.engine.waiting, service.engine.batches)
+        text = service.figures.text(service.engine.depth, service.engine.batches)
         return Response(text, media_type=MEDIA_TYPE)
 
     return router
