@@ -134,7 +134,7 @@ def test_from_drop_to_regions(page: Page) -> None:
     regions = page.locator(".region").all_inner_texts()
     assert [text.split("\n")[:2] for text in regions] == [["1", "Smoke"], ["2", "Smoke"], ["3", "Unsure"]]
     assert "7.8 %" in regions[1]  # 30 x 50 of 160 x 120
-    assert "too doubtful" in regions[2]
+    assert "peak 39.2 %: called smoke above 50 %" in regions[2]
     assert page.locator("#shapes path.unsure").count() == 1
 
 

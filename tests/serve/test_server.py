@@ -1,5 +1,6 @@
 """Real sockets: clients that dawdle, flood, vanish or never listen, and the others who must not notice."""
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -161,7 +162,8 @@ def test_nobody_works_for_who_has_gone(address: str, segmenter: Brightness, serv
             pool.submit(httpx.post, address + "/v1/segment", content=png(width), headers=PICTURE)
             for width in (71, 72)
         ]
-        wait_until(lambda: service.engine.batches == before + 2)  # each a batch: both places are taken
+        wait_until(lambda: service.engine.batches == before + 1 and service.engine.depth == 1)
+        wait_until(lambda: service.engine.waiting == 0)  # each a batch: both places are taken
         body = png(73)
         hasty = connect(address, head(len(body)) + body)
         wait_until(lambda: service.engine.waiting == 1)
@@ -206,7 +208,17 @@ def test_nobody_is_told_by_what_it_is_served(address: str) -> None:
 
 def test_what_is_no_http_is_refused(address: str) -> None:
     with connect(address, b"\x16\x03\x01 hello\r\n\r\n") as odd:
-        assert everything(odd).startswith(b"HTTP/1.1 400")
+        lines, _, body = everything(odd).partition(b"\r\n\r\n")
+    assert lines.startswith(b"HTTP/1.1 400")
+    assert json.loads(body)["status"] == 400
+
+
+def test_who_asks_for_websockets_is_answered_as_everybody(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+    assert httpx.get(address + "/livez", headers=upgrade).status_code == 200
+    assert "WebSocket" not in caplog.text
 
 
 def test_an_address_that_is_taken_or_no_address_is_told() -> None:

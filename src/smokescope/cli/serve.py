@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,6 +44,7 @@ def serve(
     from smokescope.serve.server import bind, make_server
     from smokescope.serve.service import Service
 
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S%z")
     token = _token(token_file)
     check_access(host, token)
     limits = Limits(

@@ -148,7 +148,7 @@ class _Silence:
             with self._lock:
                 self._inside -= 1
                 if not self._inside:
-                    self._before.__exit__()
+                    self._before.__exit__(None, None, None)
 
 
 without_warnings = _Silence()

@@ -5,7 +5,10 @@ A request's body has a time limit of its own, where it is read.
 
 import asyncio
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from smokescope.serve.refusals import problem
 
 
 class Protocol(H11Protocol):
@@ -44,6 +47,17 @@ class Protocol(H11Protocol):
         """An answer was given whole; it should be taken whole."""
         super().on_response_complete()
         self._wait_for_listener()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP request, as all else that is refused."""
+        refusal = problem(400, "this is no HTTP request that can be read: send it by another client")
+        head = h11.Response(status_code=400, headers=[*refusal.raw_headers, (b"connection", b"close")])
+        for event in (head, h11.Data(data=bytes(refusal.body)), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: uvicorn would advise to install WebSockets, which no address here speaks."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         """They are gone."""

@@ -52,6 +52,7 @@ def make_server(service: Service, announce: Callable[[], None] = lambda: None) -
         ws="none",
         loop="asyncio",
         lifespan="on",
+        log_config=None,  # lines go to whoever set logging up
         log_level="warning",
         access_log=False,
         server_header=False,

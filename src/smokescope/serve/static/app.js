@@ -11,7 +11,7 @@ const figure = (name, value) => {
 const make = (tag, cls = "", text = "") => Object.assign(document.createElement(tag), { className: cls, textContent: text });
 
 const MEANINGS = {
-  mask: "What is called smoke: all above the threshold.",
+  mask: "Where the probability of smoke is above the threshold.",
   probability: "How likely each place is smoke.",
   total: "All doubt, in nats.",
   aleatoric: "Doubt that lies in the picture, in nats.",
@@ -20,7 +20,7 @@ const MEANINGS = {
 const WORDS = {
   smoke: ["Smoke", "Look at once"],
   unsure: ["Unsure", "A person should look"],
-  nothing: ["No smoke found", "Nothing here calls for a look"],
+  nothing: ["Nothing found", "That does not mean that there is nothing"],
 };
 
 const colours = await (await fetch("/colours.json")).json();
@@ -209,7 +209,7 @@ function listItem(region, index) {
   const button = Object.assign(make("button", "region"), { type: "button" });
   const number = make("span", `badge ${region.verdict}`, index + 1);
   number.style.setProperty("--verdict", `var(--${region.verdict})`);
-  const numbers = make("span", "numbers");
+  const numbers = Object.assign(make("span", "numbers"), { title: "Means over the region" });
   for (const name of ["probability", "total", "aleatoric", "epistemic"]) {
     const item = make("span", "", name);
     const meter = make("span", "meter");
@@ -222,16 +222,21 @@ function listItem(region, index) {
   const share = make("span", "share small", percent(region.share));
   share.title = `${region.area.toLocaleString("en")} pixels`;
   button.append(number, make("b", "", WORDS[region.verdict][0]), share);
-  if (region.verdict === "unsure" && verdicts) button.append(make("span", "why small", why(region)));
+  if (verdicts) button.append(make("span", "why small", why(region)));
   button.append(numbers);
   const of = (name) => figure(name, region[name]);
   button.setAttribute("aria-label", `Region ${index + 1}: ${region.verdict}, ${percent(region.share)} of the picture, probability ${of("probability")}, doubt in nats: total ${of("total")}, aleatoric ${of("aleatoric")}, epistemic ${of("epistemic")}. Press to look closer.`);
   return button;
 }
 
-/** Why a region is not called smoke. */
-function why(region) {
-  return region.peak > verdicts.smoke_above ? "unlike what the model has learned from" : "too doubtful to be called smoke";
+/** What its verdict rests on. */
+function why({ verdict, peak, doubt }) {
+  const percents = (share) => `${Number((100 * share).toFixed(1))} %`;
+  const reached = `peak ${peak >= 0.995 ? "> 99 %" : percents(peak)}`; // never 100 %: nothing is sure
+  const doubted = `doubt ${figure("epistemic", doubt)} there`;
+  if (verdict === "smoke") return `${reached}, ${doubted}`;
+  if (peak > verdicts.smoke_above) return `${reached}, but ${doubted}: smoke up to ${verdicts.epistemic_above}`;
+  return `${reached}: called smoke above ${percents(verdicts.smoke_above)}`;
 }
 
 function draw(lines) {
