@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from smokescope.data.pictures import encode_png
-from smokescope.report.calibration_chart import reliability_chart
+from smokescope.report.calibration_chart import SMOKE, reliability_chart
 from smokescope.report.colours import PROBABILITY
 from smokescope.report.page import charts, page
 from smokescope.report.thumbnails import thumbnail
@@ -24,7 +24,10 @@ WIDTH, GAP, HEAD = 320, 12, 40
 def draw_reliability(path: Path, found: "Sequence[Found]") -> None:
     """A page with a reliability diagram for each variant: the probability of smoke, pixels pooled."""
     smoke = {each.name: each.unseen.reliability.smoke for each in found}
-    drawn = [reliability_chart(name, bins.pixels.tolist(), *bins.means()) for name, bins in smoke.items()]
+    drawn = [
+        reliability_chart(SMOKE._replace(title=name), bins.pixels.tolist(), *bins.means())
+        for name, bins in smoke.items()
+    ]
     words = "On scenes that were not trained on; bars show each bin's share of the pixels."
     path.write_text(
         page("Reliability", "benchmarks.ablation", words, [charts("Probability of smoke", drawn)])

@@ -5,14 +5,14 @@ from xml.etree import ElementTree
 import pytest
 
 from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP
-from smokescope.report.calibration_chart import reliability_chart
+from smokescope.report.calibration_chart import SMOKE, reliability_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_bins_lie_at_their_confidence_and_frequency() -> None:
     root = ElementTree.fromstring(
-        reliability_chart("Smoke", [300, 0, 100, 0], [0.25, None, 0.5, 0.9], [0, None, 1, 1])
+        reliability_chart(SMOKE, [300, 0, 100, 0], [0.25, None, 0.5, 0.9], [0, None, 1, 1])
     )
     dots = [(float(e.get("cx", "nan")), float(e.get("cy", "nan"))) for e in root.iter(SVG + "circle")]
     across = RIGHT - LEFT
@@ -23,7 +23,7 @@ def test_bins_lie_at_their_confidence_and_frequency() -> None:
 
 
 def test_without_pixels_only_the_diagonal_is_left() -> None:
-    root = ElementTree.fromstring(reliability_chart("Smoke", [0, 0], [None, 0.0], [None, 0.0]))
+    root = ElementTree.fromstring(reliability_chart(SMOKE, [0, 0], [None, 0.0], [None, 0.0]))
     (diagonal,) = root.iter(SVG + "polyline")
     assert diagonal.get("points") == f"{LEFT:.1f},{BOTTOM:.1f} {RIGHT:.1f},{TOP:.1f}"
     assert not list(root.iter(SVG + "rect"))

@@ -19,7 +19,7 @@ GREY = (90, 91, 92)
 def sample(height: int, width: int, *, smoke: bool = True) -> Sample:
     mask = np.zeros((height, width), np.float32)
     mask[height // 3 : height // 2 + 1, width // 3 : width // 2 + 1] = float(smoke)
-    values = (0.75, LN2, 0.5 * LN2, 0.25 * LN2)
+    values = (0.75, LN2, 0.5 * LN2, 0.025)
     maps = [np.full((height, width), value, np.float32) for value in values]
     return Sample("scene_1", np.full((height, width, 3), GREY, np.uint8), mask, *maps)
 

@@ -1,38 +1,49 @@
 """Reliability diagram: what was said with a confidence, and how often it came true."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from smokescope.report.axes import Axis, Frame, Scale
 from smokescope.report.charts import Series, line_chart
 from smokescope.report.colours import PROBABILITY, TOTAL
 
 
+class Words(NamedTuple):
+    """Around a chart."""
+
+    title: str
+    said: str
+    """What the confidence is of."""
+    seen: str
+    """What the frequency is of."""
+
+
+SMOKE = Words("Smoke's probability", "probability of smoke", "share that is smoke")
+TOP_LABEL = Words("The answer's confidence", "confidence, smoke or not", "share that is right")
+
+
 def reliability_chart(
-    title: str,
+    words: Words,
     count: Sequence[int],
     confidence: Sequence[float | None],
     frequency: Sequence[float | None],
-    x_label: str = "probability that was given",
-    y_label: str = "how often it came true",
 ) -> str:
     """Draw equal bins of [0, 1] beside the diagonal of an honest model; bars show each bin's share of pixels.
 
     Args:
-        title: Above the chart.
+        words: Around the chart.
         count: Pixels in each bin.
         confidence: Their mean confidence; where there are no pixels, anything.
         frequency: The share of them for which it came true, likewise.
-        x_label: What the confidence is of.
-        y_label: What the frequency is of.
     """
-    x, y = Axis(x_label, Scale(0, 1)), Axis(y_label, Scale(0, 1))
+    x, y = Axis(words.said, Scale(0, 1)), Axis(words.seen, Scale(0, 1))
     triples = zip(count, confidence, frequency, strict=True)
     points = [(said, seen) for n, said, seen in triples if n and said is not None and seen is not None]
     lines = [
         Series("honest", [(0, 0), (1, 1)], TOTAL, dashed=True),
         Series("this model", points, PROBABILITY, marked=True),
     ]
-    return line_chart(title, lines, x, y, _shares(Frame(x, y), count))
+    return line_chart(words.title, lines, x, y, _shares(Frame(x, y), count))
 
 
 def _shares(frame: Frame, count: Sequence[int]) -> list[str]:

@@ -3,7 +3,6 @@
 histogram("Size", [0.1, 0.3, 2.0], "share of the picture, %", log=True)
 """
 
-import base64
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ from smokescope.report.axes import (
     text,
 )
 from smokescope.report.colours import PROBABILITY, ColourMap
+from smokescope.report.page import picture_address
 
 BINS = 24
 MOST = 400  # points of a line: about one for each pixel that it is wide
@@ -193,10 +193,9 @@ def _bar(frame: Frame, left: float, right: float, height: float, colour: str) ->
 
 
 def _image(pixels: NDArray[np.uint8], x: float, width: float) -> str:
-    data = base64.b64encode(encode_png(pixels)).decode()
     return (
         f'<image x="{x:g}" y="{TOP}" width="{width:g}" height="{BOTTOM - TOP}" preserveAspectRatio="none" '
-        f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
+        f'style="image-rendering:pixelated" href="{picture_address("png", encode_png(pixels))}"/>'
     )
 
 

@@ -32,6 +32,7 @@ _LAB = np.array(
     ]
 )
 
+PAPER, INK, FAINT = (255, 255, 255), (32, 32, 32), (96, 96, 96)  # of what is drawn, as of pages in light
 
 Colour = tuple[float, float, float]
 """OKLab's lightness (0 to 1), chroma, and hue in degrees."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from smokescope.inference.evaluation import Evaluation
-from smokescope.metrics import Bins, Report, RiskCoverage, difference
+from smokescope.metrics import Report, RiskCoverage, difference
 from smokescope.metrics.suite import Figures, flatten
 from smokescope.report.axes import Axis, Scale, covering
-from smokescope.report.calibration_chart import reliability_chart
+from smokescope.report.calibration_chart import SMOKE, TOP_LABEL, reliability_chart
 from smokescope.report.charts import Series, histogram, line_chart
 from smokescope.report.colours import TOTAL
 from smokescope.report.page import charts, page, table
@@ -108,8 +108,8 @@ def _drawings(evaluation: Evaluation) -> list[str]:
         scores = [row.f_beta for row in evaluation.rows if row.f_beta is not None]
         top, smoke = evaluation.reliability
         drawings += [
-            _reliability("Smoke's probability", smoke, "probability of smoke", "share that is smoke"),
-            _reliability("The answer's confidence", top, "confidence, smoke or not", "share that is right"),
+            reliability_chart(SMOKE, smoke.pixels.tolist(), *smoke.means()),
+            reliability_chart(TOP_LABEL, top.pixels.tolist(), *top.means()),
             _risk_coverage(evaluation.risk_coverage),
             histogram("F-measure of single pictures", scores, "F-measure at 0.5, pictures with smoke"),
         ]
@@ -118,10 +118,6 @@ def _drawings(evaluation: Evaluation) -> list[str]:
         words = "score; above 0.5 is a false alarm"
         drawings.append(histogram("Pictures without smoke", scores, words, log=True))
     return drawings
-
-
-def _reliability(title: str, bins: Bins, said: str, seen: str) -> str:
-    return reliability_chart(title, bins.pixels.tolist(), *bins.means(), said, seen)
 
 
 def _risk_coverage(curve: RiskCoverage) -> str:

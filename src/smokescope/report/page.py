@@ -83,15 +83,21 @@ def page(
     )
 
 
+def section(title: str, words: str, body: str = "") -> str:
+    """Words, and whatever HTML goes with them, under a title."""
+    said = f"<p>{escape(words)}</p>" if words else ""
+    return f"<h2>{escape(title)}</h2>{said}{body}"
+
+
 def charts(title: str, drawings: Sequence[str], words: str = "") -> str:
     """SVG drawings side by side, under a title."""
-    return _section(title, words, f'<div class="charts">{"".join(drawings)}</div>')
+    return section(title, words, f'<div class="charts">{"".join(drawings)}</div>')
 
 
 def strip(shown: Strip) -> str:
     """Small pictures side by side, under a title."""
     figures = "".join(map(_figure, shown.pictures))
-    return _section(shown.title, shown.words, f'<div class="strip">{figures}</div>')
+    return section(shown.title, shown.words, f'<div class="strip">{figures}</div>')
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], words: str = "") -> str:
@@ -99,17 +105,14 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], words:
     top = "".join(f"<th>{cell}</th>" for cell in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     whole = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-    return _section(title, words, f'<div class="scroll">{whole}</div>')
+    return section(title, words, f'<div class="scroll">{whole}</div>')
 
 
-def _section(title: str, words: str, body: str) -> str:
-    said = f"<p>{escape(words)}</p>" if words else ""
-    return f"<h2>{escape(title)}</h2>{said}{body}"
+def picture_address(kind: str, data: bytes) -> str:
+    """A picture, "jpeg" or "png", as an address that holds all of it."""
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def _figure(shown: Thumbnail) -> str:
-    data = base64.b64encode(shown.jpeg).decode()
-    caption = escape(shown.caption)
-    return (
-        f'<figure><img alt="" src="data:image/jpeg;base64,{data}"><figcaption>{caption}</figcaption></figure>'
-    )
+    image = f'<img alt="" src="{picture_address("jpeg", shown.jpeg)}">'
+    return f"<figure>{image}<figcaption>{escape(shown.caption)}</figcaption></figure>"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from smokescope.report.colours import ColourMap
+from smokescope.report.colours import FAINT, INK, PAPER, ColourMap
 
 PANEL = 960  # the longer side of each panel at most: two stand side by side on a screen
 SMALLEST = 320  # smaller pictures are enlarged to it, so that the legend fits and there is something to see
@@ -14,7 +14,6 @@ SMALLEST = 320  # smaller pictures are enlarged to it, so that the legend fits a
 _MARGIN = 24
 _BAR = 18
 BAR = _BAR + 54  # with the words below it
-_PAPER, _INK, _FAINT = (255, 255, 255), (32, 32, 32), (96, 96, 96)
 
 
 class Legend(NamedTuple):
@@ -55,12 +54,12 @@ def side_by_side(
     title_font = ImageFont.load_default(20)
     top = _MARGIN + 32
     bar_top = top + size[1] + 16
-    sheet = Image.new("RGB", (2 * column + 3 * _MARGIN, bar_top + BAR), _PAPER)
+    sheet = Image.new("RGB", (2 * column + 3 * _MARGIN, bar_top + BAR), PAPER)
     draw = ImageDraw.Draw(sheet)
     left, right = _MARGIN, 2 * _MARGIN + column
 
-    draw.text((left, _MARGIN - 6), "Picture", _INK, title_font)
-    draw.text((right, _MARGIN - 6), legend.title, _INK, title_font)
+    draw.text((left, _MARGIN - 6), "Picture", INK, title_font)
+    draw.text((right, _MARGIN - 6), legend.title, INK, title_font)
     sheet.paste(Image.fromarray(picture).resize(size, how), (left, top))
     sheet.paste(Image.fromarray(colours.apply(shown)), (right, top))
 
@@ -77,11 +76,11 @@ def draw_bar(
     below = top + _BAR
     ramp = np.repeat(np.linspace(0.0, 1.0, width)[None], _BAR, axis=0)
     sheet.paste(Image.fromarray(colours.apply(ramp)), place)
-    draw.rectangle((left - 1, top - 1, left + width, below), outline=_FAINT)
+    draw.rectangle((left - 1, top - 1, left + width, below), outline=FAINT)
     for value in (0.0, 0.25, 0.5, 0.75, 1.0):
         x = left + value * (width - 1)
         side = "l" if value == 0 else "r" if value == 1 else "m"
-        draw.line((x, below, x, below + 4), _FAINT)
-        draw.text((x, below + 6), f"{value * legend.top:.2g}", _INK, font, anchor=side + "a")
-    draw.text((left, below + 26), legend.low, _FAINT, font)
-    draw.text((left + width - 1, below + 26), legend.high, _FAINT, font, anchor="ra")
+        draw.line((x, below, x, below + 4), FAINT)
+        draw.text((x, below + 6), f"{value * legend.top:.2g}", INK, font, anchor=side + "a")
+    draw.text((left, below + 26), legend.low, FAINT, font)
+    draw.text((left + width - 1, below + 26), legend.high, FAINT, font, anchor="ra")

@@ -1,6 +1,5 @@
 """A row of the page of `smokescope predict`: a picture, its maps as layers over it, and what was found."""
 
-import base64
 import io
 import os
 from html import escape
@@ -15,6 +14,7 @@ from smokescope.data.inputs import VIDEO_SUFFIXES
 from smokescope.data.pictures import read_picture, shrink
 from smokescope.data.records import Record
 from smokescope.report.overlay import VERDICT_COLOURS, percent
+from smokescope.report.page import picture_address
 from smokescope.report.results import QUANTITIES, Result, read_map
 
 LISTED = 5  # regions of a picture
@@ -66,7 +66,7 @@ def picture_row(result: Result, out: Path, side: int) -> tuple[str, str]:
     attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
     row = (
         f'<article class="row {escape(verdict)}"{attributes}><div class="view">'
-        f'<img alt="{escape(name)}" src="{_data("jpeg", buffer.getvalue())}">{"".join(layers)}'
+        f'<img alt="{escape(name)}" src="{picture_address("jpeg", buffer.getvalue())}">{"".join(layers)}'
         f'{_outlines(record)}</div><div class="facts"><h3>{escape(name)}</h3>'
         f'<span class="badge">{escape(VERDICTS[verdict])}</span>{_facts(record)}{_regions(record)}'
         f"{_files(result, is_video)}</div></article>\n"
@@ -93,7 +93,7 @@ def _tint(mask: NDArray[np.uint8]) -> bytes:
 
 
 def _layer(name: str, png: bytes) -> str:
-    return f'<img class="layer {name}" alt="" src="{_data("png", png)}">'
+    return f'<img class="layer {name}" alt="" src="{picture_address("png", png)}">'
 
 
 def _outlines(record: Record) -> str:
@@ -164,7 +164,3 @@ def _files(result: Result, is_video: bool) -> str:
         for title, ending in endings.items()
     ]
     return f'<p class="files">{" · ".join(links)}</p>'
-
-
-def _data(kind: str, data: bytes) -> str:
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"

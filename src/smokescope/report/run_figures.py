@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from smokescope.report.calibration_chart import reliability_chart
+from smokescope.report.calibration_chart import SMOKE, TOP_LABEL, reliability_chart
 from smokescope.report.evaluation_page import MEANINGS, show_figure
 from smokescope.report.page import table
 
@@ -32,10 +32,6 @@ _FIRST = (
     *("alarm/detection_rate", "alarm/false_alarm_rate", "uncertainty/error_auroc"),
     *("uncertainty/total_r", "uncertainty/aleatoric_r", "uncertainty/epistemic_r"),
 )
-_CHARTS = {
-    "smoke": ("Smoke's probability", "probability of smoke", "share that is smoke"),
-    "top": ("The answer's confidence", "confidence, smoke or not", "share that is right"),
-}
 
 
 def figure(values: object, path: str) -> float | None:
@@ -88,11 +84,11 @@ def idle_chance(figures: Mapping[str, object]) -> list[str]:
 def reliability_charts(figures: Mapping[str, object]) -> list[str]:
     """Reliability diagrams of smoke and of the top label, as far as they were measured."""
     drawn = []
-    for name, (title, said, seen) in _CHARTS.items():
+    for name, words in (("smoke", SMOKE), ("top", TOP_LABEL)):
         count, mean, accuracy = (_numbers(figures, name, part) for part in ("count", "mean", "accuracy"))
         if count and len(count) == len(mean) == len(accuracy):
             whole = [int(number or 0) for number in count]
-            drawn.append(reliability_chart(title, whole, mean, accuracy, said, seen))
+            drawn.append(reliability_chart(words, whole, mean, accuracy))
     return drawn
 
 

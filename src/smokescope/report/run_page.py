@@ -1,6 +1,5 @@
 """The page of `smokescope train`: what a model was trained on, how it went, and what came of it."""
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -9,7 +8,8 @@ from pathlib import Path
 from smokescope.data.files import open_input, write_atomically
 from smokescope.data.pictures import encode_jpeg, read_picture
 from smokescope.errors import SmokescopeError
-from smokescope.report.page import charts, page, table
+from smokescope.report.page import charts, page, picture_address, section, table
+from smokescope.report.results import QUANTITIES
 from smokescope.report.run_curves import draw_curves
 from smokescope.report.run_figures import (
     MISSING,
@@ -47,8 +47,9 @@ _CHANCE = (
     "both near 0 the epistemic map is empty, whatever it looks like."
 )
 _MAPS = (
-    "Uncertainty is shown up to ln 2 = 0.69 nats, that of a tossed coin. Aleatoric uncertainty is the "
-    "picture's, as at soft borders; epistemic is the model's, of what it has not learned."
+    "Total and aleatoric uncertainty are shown up to ln 2 = 0.69 nats, that of a tossed coin; epistemic only "
+    f"up to {QUANTITIES['epistemic'].top:g}, being seldom more. Aleatoric uncertainty is the picture's, as "
+    "at soft borders; epistemic is the model's, of what it has not learned."
 )
 _UNET = "A plain U-Net has neither latent variable nor dropout, and so no epistemic uncertainty."
 _WARNING = "border-left: .3rem solid #d03010; padding: .3rem .8rem; color: inherit; font-weight: 600"
@@ -80,7 +81,7 @@ def write_run_page(run: RunFolder) -> Path:
         _charts("Validation", curves.validation, _VALIDATION),
     ]
     if finished and "validation" not in figures:
-        result = [_words("Result", _UNMEASURED), _epistemic(figures, settings)]
+        result = [section("Result", _UNMEASURED), _epistemic(figures, settings)]
     training = _charts("Training", curves.training, _training_words(settings))
     sections = [_sources(settings), *result, training, _settings(settings)]
     target = run.path / "report.html"
@@ -121,9 +122,9 @@ def _sources(settings: TrainingSettings) -> str:
 def _epistemic(figures: Mapping[str, object], settings: TrainingSettings) -> str:
     title = "Is the epistemic uncertainty more than empty?"
     if settings.model.architecture == "unet":
-        return _words(title, _UNET)
+        return section(title, _UNET)
     if figure(figures, "latent/kl") is None:
-        return _words(title, f"{MISSING.capitalize()}. {_CHANCE}")
+        return section(title, f"{MISSING.capitalize()}. {_CHANCE}")
     reasons = empty_epistemic(figures)
     said = f"No, do not trust it: {' '.join(reasons)}"
     if not reasons:
@@ -137,11 +138,11 @@ def _epistemic(figures: Mapping[str, object], settings: TrainingSettings) -> str
 def _samples(run: RunFolder) -> str:
     last = last_samples(run)
     if last is None:
-        return _words("Samples", f"{MISSING.capitalize()}.")
+        return section("Samples", f"{MISSING.capitalize()}.")
     step, path = last
-    data = base64.b64encode(encode_jpeg(read_picture(path))).decode()
-    image = f'<img alt="Pictures beside their four maps" src="data:image/jpeg;base64,{data}">'
-    return _words("Samples", f"At step {step}, pictures kept apart from training. {_MAPS}") + image
+    address = picture_address("jpeg", encode_jpeg(read_picture(path)))
+    image = f'<img alt="Pictures beside their four maps" src="{address}">'
+    return section("Samples", f"At step {step}, pictures kept apart from training. {_MAPS}", image)
 
 
 def _training_words(settings: TrainingSettings) -> str:
@@ -171,11 +172,7 @@ def _settings(settings: TrainingSettings) -> str:
 
 
 def _charts(title: str, drawings: Sequence[str], words: str) -> str:
-    return charts(title, drawings, words) if drawings else _words(title, f"{MISSING.capitalize()}.")
-
-
-def _words(title: str, words: str) -> str:
-    return f"<h2>{escape(title)}</h2><p>{escape(words)}</p>"
+    return charts(title, drawings, words) if drawings else section(title, f"{MISSING.capitalize()}.")
 
 
 def _left(cell: str) -> str:

@@ -10,26 +10,25 @@ from PIL import Image, ImageDraw, ImageFont
 
 from smokescope.data.files import write_atomically
 from smokescope.data.pictures import encode_png
-from smokescope.report.colours import ALEATORIC, EPISTEMIC, PROBABILITY, TOTAL, ColourMap
+from smokescope.report.colours import FAINT, INK, PAPER
 from smokescope.report.panels import BAR, Legend, draw_bar
+from smokescope.report.results import QUANTITIES
 from smokescope.report.thumbnails import thumbnail
 from smokescope.training.observers import Sample
 from smokescope.training.run_folder import RunFolder
-from smokescope.uncertainty import LN2
 
 COLUMN = 320  # the width of every picture,
 TALLEST = 480  # but of one that would be higher than this
 GAP = 12
 
-_PAPER, _INK, _FAINT = (255, 255, 255), (32, 32, 32), (96, 96, 96)
 _HEAD, _NAME = 44, 22
 
-MAPS: tuple[tuple[ColourMap, Legend], ...] = (
-    (PROBABILITY, Legend("Probability of smoke", "no smoke", "smoke")),
-    (TOTAL, Legend("Total uncertainty", "certain", "nats", LN2)),
-    (ALEATORIC, Legend("Aleatoric: the picture's", "certain", "nats", LN2)),
-    (EPISTEMIC, Legend("Epistemic: the model's", "certain", "nats", LN2)),
-)
+_LEGENDS = {  # less their tops
+    "probability": Legend("Probability of smoke", "no smoke", "smoke"),
+    "total": Legend("Total uncertainty", "certain", "nats"),
+    "aleatoric": Legend("Aleatoric: the picture's", "certain", "nats"),
+    "epistemic": Legend("Epistemic: the model's", "certain", "nats or more"),
+}
 
 
 def write_samples(run: RunFolder, step: int, samples: Sequence[Sample]) -> None:
@@ -39,7 +38,7 @@ def write_samples(run: RunFolder, step: int, samples: Sequence[Sample]) -> None:
         SmokescopeError: It cannot be written.
     """
     if samples:
-        write_atomically(run.samples / f"{step:08}.png", encode_png(draw_samples(samples)))
+        write_atomically(run.sheet(step), encode_png(draw_samples(samples)))
 
 
 def last_samples(run: RunFolder) -> tuple[int, Path] | None:
@@ -52,21 +51,21 @@ def draw_samples(samples: Sequence[Sample]) -> NDArray[np.uint8]:
     rows = [_row(sample) for sample in samples]
     top = _HEAD + BAR
     height = top + sum(len(row[0]) + _NAME + GAP for row in rows)
-    sheet = Image.new("RGB", ((1 + len(MAPS)) * (COLUMN + GAP) + GAP, height), _PAPER)
+    sheet = Image.new("RGB", ((1 + len(QUANTITIES)) * (COLUMN + GAP) + GAP, height), PAPER)
     draw, title, small = ImageDraw.Draw(sheet), ImageFont.load_default(20), ImageFont.load_default(14)
 
-    draw.text((GAP, GAP), "Picture", _INK, title)
-    draw.text((GAP, _HEAD), "smoke as people marked it, outlined", _FAINT, small)
-    for column, (colours, legend) in enumerate(MAPS, 1):
-        left = GAP + column * (COLUMN + GAP)
-        draw.text((left, GAP), legend.title, _INK, title)
-        draw_bar(sheet, (left, _HEAD), COLUMN, colours, legend)
+    draw.text((GAP, GAP), "Picture", INK, title)
+    draw.text((GAP, _HEAD), "smoke as people marked it, outlined", FAINT, small)
+    for column, (name, kind) in enumerate(QUANTITIES.items(), 1):
+        left, legend = GAP + column * (COLUMN + GAP), _LEGENDS[name]._replace(top=kind.top)
+        draw.text((left, GAP), legend.title, INK, title)
+        draw_bar(sheet, (left, _HEAD), COLUMN, kind.colours, legend)
     for sample, row in zip(samples, rows, strict=True):
         for column, pixels in enumerate(row):
             middle = (COLUMN - pixels.shape[1]) // 2  # of a picture that is too tall to be as wide
             sheet.paste(Image.fromarray(pixels), (GAP + column * (COLUMN + GAP) + middle, top))
         top += len(row[0])
-        draw.text((GAP, top + 2), sample.name, _FAINT, small)
+        draw.text((GAP, top + 2), sample.name, FAINT, small)
         top += _NAME + GAP
     return np.array(sheet)
 
@@ -79,15 +78,9 @@ def _row(sample: Sample) -> list[NDArray[np.uint8]]:
     if factor > 1:  # which a thumbnail is not for
         picture, smoke = _resized(picture, size).astype(np.uint8), _resized(smoke, size) > 0
     outlined = thumbnail(picture, smoke, (COLUMN, TALLEST))
-    maps = (sample.probability, sample.total, sample.aleatoric, sample.epistemic)
     # scaled before they are coloured: a mean of colours may not be on the map
-    return [
-        outlined,
-        *(
-            colours.apply(_resized(values, size) / legend.top)
-            for values, (colours, legend) in zip(maps, MAPS, strict=True)
-        ),
-    ]
+    maps = {name: _resized(getattr(sample, name), size) for name in QUANTITIES}
+    return [outlined, *(kind.colours.apply(kind.shares(maps[name])) for name, kind in QUANTITIES.items())]
 
 
 def _resized(values: NDArray[np.generic], size: tuple[int, int]) -> NDArray[np.float32]:

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from smokescope.report.colours import FAINT, INK, PAPER
 from smokescope.report.thumbnails import thumbnail
 
 TILE = (176, 132)
 COLUMNS = 8
 PAGE = 2400  # pixels of height after which a new page begins
 MARGIN = 12
-
-_PAPER, _INK, _FAINT = (255, 255, 255), (32, 32, 32), (96, 96, 96)
 
 
 class Tile(NamedTuple):
@@ -51,13 +50,13 @@ def _draw_row(row: Row) -> Image.Image:
     font, small = ImageFont.load_default(16), ImageFont.load_default(11)
     lines = -(-len(row.tiles) // COLUMNS)
     cell = (TILE[0] + 4, TILE[1] + 18)
-    strip = Image.new("RGB", (2 * MARGIN + COLUMNS * cell[0], 30 + lines * cell[1]), _PAPER)
+    strip = Image.new("RGB", (2 * MARGIN + COLUMNS * cell[0], 30 + lines * cell[1]), PAPER)
     draw = ImageDraw.Draw(strip)
-    draw.text((MARGIN, 8), row.title, _INK, font)
+    draw.text((MARGIN, 8), row.title, INK, font)
     for i, tile in enumerate(row.tiles):
         x, y = MARGIN + i % COLUMNS * cell[0], 30 + i // COLUMNS * cell[1]
         strip.paste(Image.fromarray(thumbnail(tile.picture, tile.mask, TILE)), (x, y))
-        draw.text((x, y + TILE[1] + 2), _fit(tile.caption, small), _FAINT, small)
+        draw.text((x, y + TILE[1] + 2), _fit(tile.caption, small), FAINT, small)
     return strip
 
 
@@ -68,7 +67,7 @@ def _fit(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
 
 
 def _join(strips: Sequence[Image.Image]) -> NDArray[np.uint8]:
-    sheet = Image.new("RGB", (strips[0].width, sum(s.height for s in strips) + MARGIN), _PAPER)
+    sheet = Image.new("RGB", (strips[0].width, sum(s.height for s in strips) + MARGIN), PAPER)
     top = 0
     for strip in strips:
         sheet.paste(strip, (0, top))

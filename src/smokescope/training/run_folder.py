@@ -155,6 +155,10 @@ class RunFolder:
                 if isinstance(entry, dict) and isinstance(entry.get("step"), int):
                     yield entry
 
+    def sheet(self, step: int) -> Path:
+        """Where a step's sheet of samples is."""
+        return self.samples / f"{step:08}.png"
+
     def sheets(self) -> dict[int, Path]:
         """Sheets of samples, by the step that they show."""
         return {int(path.stem): path for path in self.samples.glob("*.png") if path.stem.isdecimal()}
