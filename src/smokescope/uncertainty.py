@@ -42,45 +42,28 @@ class Decomposition(NamedTuple):
     epistemic: Tensor
 
 
-class Decomposer:
-    """Streaming decomposition: samples come in as they are drawn, only two sums are kept.
-
-    Fifty samples of a picture need no more memory than one.
-    """
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._probability: Tensor | None = None
-        self._entropy: Tensor | None = None
-
-    def update(self, logits: Tensor) -> None:
-        """Take in samples [B, ...] of the logits."""
-        logits = at_least_float32(logits)
-        probability, entropy = torch.sigmoid(logits).sum(0), binary_entropy(logits).sum(0)
-        if self._probability is None or self._entropy is None:
-            self._probability, self._entropy = probability, entropy
-        else:
-            self._probability = self._probability + probability
-            self._entropy = self._entropy + entropy
-        self._count += logits.shape[0]
-
-    def compute(self) -> Decomposition:
-        """Decompose what has come in so far; at least one sample."""
-        if self._probability is None or self._entropy is None or self._count == 0:
-            raise ValueError("no sample has come in: nothing to decompose")
-        mean = (self._probability / self._count).clamp(0, 1)
-        total = entropy_of_probability(mean)
-        # rounding alone can push the mean entropy above the entropy of the mean
-        aleatoric = (self._entropy / self._count).minimum(total)
-        return Decomposition(mean, total, aleatoric, total - aleatoric)
-
-
 def decompose(samples: Tensor | Iterable[Tensor]) -> Decomposition:
-    """Decompose samples [B, ...] of the logits, or an iterable of such blocks taken in one by one."""
-    decomposer = Decomposer()
+    """Decompose samples [B, ...] of the logits, or an iterable of such blocks taken in one by one.
+
+    Of blocks only two sums are kept: fifty samples of a picture need no more memory than one block.
+
+    Raises:
+        ValueError: There is no sample.
+    """
+    count, sums = 0, None
     for block in (samples,) if isinstance(samples, Tensor) else samples:
-        decomposer.update(block)
-    return decomposer.compute()
+        logits = at_least_float32(block)
+        more = torch.sigmoid(logits).sum(0), binary_entropy(logits).sum(0)
+        sums = more if sums is None else (sums[0] + more[0], sums[1] + more[1])
+        count += logits.shape[0]
+    if sums is None or count == 0:
+        raise ValueError("no sample has come in: nothing to decompose")
+    probability, entropy = sums
+    mean = (probability / count).clamp(0, 1)
+    total = entropy_of_probability(mean)
+    # rounding alone can push the mean entropy above the entropy of the mean
+    aleatoric = (entropy / count).minimum(total)
+    return Decomposition(mean, total, aleatoric, total - aleatoric)
 
 
 def entropy_of_probability(p: Tensor) -> Tensor:

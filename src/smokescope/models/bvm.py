@@ -136,7 +136,12 @@ class SmokeBVM(nn.Module):
 
     @torch.no_grad()
     def sample(
-        self, pictures: Tensor, count: int, keys: Tensor | None = None, block: int = 8
+        self,
+        pictures: Tensor,
+        count: int,
+        keys: Tensor | None = None,
+        block: int = 8,
+        temperature: float = 1.0,
     ) -> Decomposition:
         """Predict by Monte Carlo (Eq. 3 and 5): one pass of the encoder, `count` of the decoder.
 
@@ -149,11 +154,13 @@ class SmokeBVM(nn.Module):
             keys: of all that is drawn for each picture, int64 [N], on their device; by default those of the
                 numbers 0 to N - 1, so that the same call gives the same answer.
             block: samples decoded at once; memory grows with it, not with `count`. It changes no sample.
+            temperature: that their logits are divided by.
         """
         if keys is None:
             keys = make_keys(0, torch.arange(len(pictures), device=pictures.device))
         with evaluating(self):
-            return decompose(self.sample_blocks(self.encode(pictures), keys, count, block))
+            blocks = self.sample_blocks(self.encode(pictures), keys, count, block)
+            return decompose(logits / temperature for logits in blocks)
 
     def sample_blocks(self, encoding: Encoding, keys: Tensor, count: int, block: int = 8) -> Iterator[Tensor]:
         """Draw `count` samples of the logits, in blocks [at most `block`, N, 1, H, W]. Expects eval mode."""

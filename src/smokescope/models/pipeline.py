@@ -14,14 +14,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from smokescope.chance import make_keys
 from smokescope.models.build import SmokeModel
-from smokescope.models.bvm import SmokeBVM, evaluating
+from smokescope.models.bvm import SmokeBVM
 from smokescope.precision import at_least_float32
 from smokescope.settings.input import InputSettings as InputSettings
 from smokescope.settings.input import network_size as network_size
 from smokescope.settings.verdicts import VerdictSettings
-from smokescope.uncertainty import Decomposition, decompose
+from smokescope.uncertainty import Decomposition
 
 
 def resize(maps: Tensor, size: Sequence[int]) -> Tensor:
@@ -99,14 +98,9 @@ class Pipeline(nn.Module):
         Raises:
             ValueError: The network has nothing to draw samples from.
         """
-        network = self.network
-        if not isinstance(network, SmokeBVM):
-            raise ValueError(f"a {network.settings.architecture} has one answer, and nothing to sample")
-        if keys is None:
-            keys = make_keys(0, torch.arange(len(pictures), device=pictures.device))
-        with evaluating(network):
-            blocks = network.sample_blocks(network.encode(self.prepare(pictures)), keys, count, block)
-            maps = decompose(logits / self.temperature for logits in blocks)
+        if not isinstance(self.network, SmokeBVM):
+            raise ValueError(f"a {self.network.settings.architecture} has one answer, and nothing to sample")
+        maps = self.network.sample(self.prepare(pictures), count, keys, block, self.temperature)
         return enlarge_samples(maps, pictures)
 
 
