@@ -117,9 +117,15 @@ class Trainer:
             self._fit_temperature()
         self.model.eval()
 
-    def pipeline(self, model: SmokeModel | None = None) -> Pipeline:
-        """The model as it is used: a copy, whose parts are not compiled for training's size of pictures."""
-        network = copy.deepcopy(model or self.model)
+    def pipeline(self, *, averaged: bool = False) -> Pipeline:
+        """The model as it is used: a copy, whose parts are not compiled for training's size of pictures.
+
+        Args:
+            averaged: With the average of its weights so far, where the settings want one.
+        """
+        network = copy.deepcopy(self.model)
+        if averaged and self.average is not None:
+            self.average.put_into(network)
         # on CPUs, each process has statistics of its own part of the batches
         if self.fabric.world_size > 1 and self.fabric.device.type == "cpu":
             for buffer in network.buffers():
@@ -222,11 +228,7 @@ class Trainer:
     def _validate(self, step: int) -> None:
         if not self.data.validation:
             return
-        model = self.model
-        if self.average is not None and step <= self.turn:
-            model = copy.deepcopy(self.model)
-            self.average.put_into(model)
-        found = validate(self.pipeline(model), self.data.validation, self.fabric)
+        found = validate(self.pipeline(averaged=step <= self.turn), self.data.validation, self.fabric)
         if self.fabric.is_global_zero:
             self.run.log({"step": step, "validation": found.report})
             self.observer.validated(step, found.report, found.samples)
