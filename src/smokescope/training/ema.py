@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class Average:
-    """Averaged copy of a state.
+    """Averaged copy of a state, less batch norm's counters of batches: a model keeps its own.
 
     Args:
         model: Whose parameters and buffers to follow.
@@ -17,23 +17,20 @@ class Average:
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
-        self.tensors = {name: t.detach().clone() for name, t in model.state_dict().items()}
+        state = model.state_dict()
+        self.tensors = {name: t.detach().clone() for name, t in state.items() if t.is_floating_point()}
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
         """Take in the weights after a step, counted from 0."""
         decay = min(self.decay, (1 + step) / (4 + step))
         state = model.state_dict()
-        names = [name for name, t in self.tensors.items() if t.is_floating_point()]
-        mine, theirs = [self.tensors[n] for n in names], [state[n] for n in names]
-        torch._foreach_lerp_(mine, theirs, 1 - decay)
-        for name, tensor in self.tensors.items():
-            if not tensor.is_floating_point():  # counters of batches
-                tensor.copy_(state[name])
+        theirs = [state[name] for name in self.tensors]
+        torch._foreach_lerp_(list(self.tensors.values()), theirs, 1 - decay)
 
     def put_into(self, model: nn.Module) -> None:
         """Give a model the averaged weights."""
-        model.load_state_dict(self.tensors)
+        model.load_state_dict(model.state_dict() | self.tensors)
 
     def load(self, tensors: dict[str, Tensor]) -> None:
         """Go on from a saved average."""
