@@ -26,17 +26,17 @@ from smokescope.metrics import (
     UncertaintyQuality,
 )
 from smokescope.metrics.base import StreamingMetric
-from smokescope.metrics.checks import Maps
+from smokescope.metrics.checks import CheckedMaps
 
 
 class Batch(NamedTuple):
     probability: Tensor
     mask: Tensor
-    maps: Maps
-    sampled: Maps
+    maps: CheckedMaps
+    sampled: CheckedMaps
 
     def take(self, which: list[int]) -> "Batch":
-        maps, sampled = (Maps(*(m[which] for m in kind)) for kind in (self.maps, self.sampled))
+        maps, sampled = (CheckedMaps(*(m[which] for m in kind)) for kind in (self.maps, self.sampled))
         return Batch(self.probability[which], self.mask[which], maps, sampled)
 
 
@@ -49,7 +49,7 @@ def make_pictures(count: int, height: int = 9, width: int = 13) -> Batch:
     kinds = []
     for _ in range(2):
         total, share = torch.rand(2, *mask.shape, generator=generator)
-        kinds.append(Maps(total * 0.69, total * share * 0.69, total * (1 - share) * 0.69))
+        kinds.append(CheckedMaps(total * 0.69, total * share * 0.69, total * (1 - share) * 0.69))
     return Batch(probability, mask, *kinds)
 
 

@@ -13,12 +13,12 @@ from smokescope.metrics import (
     SmokeMetrics,
     UncertaintyQuality,
 )
-from smokescope.metrics.checks import Maps
+from smokescope.metrics.checks import CheckedMaps
 
 
-def random_maps(shape: torch.Size, seed: int) -> Maps:
+def random_maps(shape: torch.Size, seed: int) -> CheckedMaps:
     total, share = torch.rand(2, *shape, generator=torch.Generator().manual_seed(seed))
-    return Maps(0.69 * total, 0.69 * total * share, 0.69 * total * (1 - share))
+    return CheckedMaps(0.69 * total, 0.69 * total * share, 0.69 * total * (1 - share))
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_pictures_without_smoke_count_in_alarm_and_ood_only(batch: tuple[Tensor,
     assert report["ece"] == calibration.compute()
     quality, agreement = UncertaintyQuality(), SamplingAgreement()
     quality.update(probability[smoke], mask[smoke], maps.total[smoke], maps.epistemic[smoke])
-    agreement.update(Maps(*(m[smoke] for m in maps)), Maps(*(m[smoke] for m in sampled)))
+    agreement.update(CheckedMaps(*(m[smoke] for m in maps)), CheckedMaps(*(m[smoke] for m in sampled)))
     means = maps.epistemic.mean((1, 2))
     above = sum((means[n] > means[s]).item() for n in (1, 5) for s in smoke) / 8
     assert report["uncertainty"] == {**quality.compute(), "ood_auroc": above, **agreement.compute()}
@@ -130,7 +130,7 @@ def test_samples_are_compared_with_one_pass_where_maps_are_of_more(batch: tuple[
     suite, agreement = SmokeMetrics(), SamplingAgreement()
     suite.update(probability, mask, maps, sampled, one_pass)
     smoke = mask.flatten(1).any(1)
-    agreement.update(Maps(*(m[smoke] for m in one_pass)), Maps(*(m[smoke] for m in sampled)))
+    agreement.update(CheckedMaps(*(m[smoke] for m in one_pass)), CheckedMaps(*(m[smoke] for m in sampled)))
     assert suite.compute()["uncertainty"].items() >= agreement.compute().items()
 
 

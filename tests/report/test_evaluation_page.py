@@ -7,7 +7,7 @@ import torch
 
 from smokescope.inference.evaluation import Evaluation
 from smokescope.metrics import Draws, Report, SmokeMetrics
-from smokescope.metrics.checks import Maps
+from smokescope.metrics.checks import CheckedMaps
 from smokescope.metrics.suite import flatten
 from smokescope.report.evaluation_page import MEANINGS, evaluation_page, show_figure
 
@@ -19,7 +19,7 @@ def evaluated(pictures: int) -> Evaluation:
         mask = torch.rand(pictures, 20, 30, generator=generator) < 0.3
         probability = torch.rand(mask.shape, generator=generator)
         total = 0.69 * torch.rand(mask.shape, generator=generator)
-        metrics.update(probability, mask, Maps(total, total / 2, total / 2))
+        metrics.update(probability, mask, CheckedMaps(total, total / 2, total / 2))
     report = metrics.compute()
     curves = metrics.calibration.reliability(), metrics.uncertainty.risk_coverage()
     return Evaluation(report, {"unseen": report} if pictures else {}, None, [], *curves)

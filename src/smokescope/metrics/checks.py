@@ -34,7 +34,7 @@ class UncertaintyMaps(Protocol):
         ...
 
 
-class Maps(NamedTuple):
+class CheckedMaps(NamedTuple):
     """The three maps once checked."""
 
     total: Tensor
@@ -69,9 +69,9 @@ def check_nats(name: str, value: Tensor, shape: torch.Size) -> Tensor:
     return _check_range(name, value, -_NATS_SLACK, LN2 + _NATS_SLACK).clamp(0, LN2)
 
 
-def check_maps(maps: UncertaintyMaps, shape: torch.Size, kind: str = "") -> Maps:
+def check_maps(maps: UncertaintyMaps, shape: torch.Size, kind: str = "") -> CheckedMaps:
     """Check the three maps as `check_nats` does one; `kind` goes before their names in an error."""
-    return Maps(
+    return CheckedMaps(
         check_nats(f"{kind}total uncertainty", maps.total, shape),
         check_nats(f"{kind}aleatoric uncertainty", maps.aleatoric, shape),
         check_nats(f"{kind}epistemic uncertainty", maps.epistemic, shape),

@@ -16,7 +16,7 @@ from smokescope.metrics.agreement import AgreementFigures, SamplingAgreement
 from smokescope.metrics.alarm import Alarm, AlarmFigures
 from smokescope.metrics.base import StreamingMetric
 from smokescope.metrics.calibration import CalibrationError, CalibrationFigures
-from smokescope.metrics.checks import Maps, UncertaintyMaps, check_maps, check_pictures
+from smokescope.metrics.checks import CheckedMaps, UncertaintyMaps, check_maps, check_pictures
 from smokescope.metrics.f_beta import FBeta, FBetaFigures
 from smokescope.metrics.iou import IntersectionOverUnion, IouFigures
 from smokescope.metrics.out_of_distribution import OutOfDistribution
@@ -153,5 +153,5 @@ class SmokeMetrics(nn.Module):
                 metric.reset()
 
 
-def _select(maps: Maps | None, pictures: Tensor) -> Maps | None:
-    return None if maps is None else Maps(*(values[pictures] for values in maps))
+def _select(maps: CheckedMaps | None, pictures: Tensor) -> CheckedMaps | None:
+    return None if maps is None else CheckedMaps(*(values[pictures] for values in maps))

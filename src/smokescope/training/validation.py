@@ -8,13 +8,13 @@ from lightning.fabric import Fabric
 from torch import Tensor
 
 from smokescope.metrics.calibration import Reliability
-from smokescope.metrics.checks import Maps
 from smokescope.metrics.suite import Report, SmokeMetrics
 from smokescope.models.pipeline import Pipeline
 from smokescope.training.devices import mean_over_processes
 from smokescope.training.observers import Sample
 from smokescope.training.sources import Pictures
 from smokescope.training.temperature import LogitCounts
+from smokescope.uncertainty import Decomposition
 
 BATCH = 8
 SHOWN = 6
@@ -55,18 +55,13 @@ def validate(
         x = torch.stack([picture.permute(2, 0, 1) for picture, _ in loaded]).to(fabric.device)
         mask = torch.cat([mask for _, mask in loaded]).to(place) > 127
         # in 32 bits, whatever it is trained in: as it will be used
-        out = pipeline(x)
-        drawn = pipeline.sample(x, samples) if samples else None
-        maps = Maps(*(m[:, 0].to(place) for m in (out.total, out.aleatoric, out.epistemic)))
-        sampled = drawn and Maps(
-            *(m[:, 0].to(place) for m in (drawn.total, drawn.aleatoric, drawn.epistemic))
-        )
-        probability = out.probability[:, 0].to(place)
-        metrics.update(probability, mask, maps, sampled)
-        counts.update(probability, mask)
+        maps = _planes(pipeline(x), place)
+        sampled = _planes(pipeline.sample(x, samples), place) if samples else None
+        metrics.update(maps.probability, mask, maps, sampled)
+        counts.update(maps.probability, mask)
         for i, item in enumerate(batch):
             if any(item[0] is source and item[1] == number for source, number in shown):
-                kept.append(_sample(item, loaded[i], probability[i], Maps(*(m[i] for m in maps))))
+                kept.append(_sample(item, loaded[i], [m[i] for m in maps]))
     logits = mean_over_processes(fabric, counts.counts)
     return Validation(metrics.compute(), metrics.calibration.reliability(), logits, kept)
 
@@ -110,7 +105,12 @@ def _name(item: Item) -> str:
     return item[0].cache.pairs[item[1]].name
 
 
-def _sample(item: Item, loaded: tuple[Tensor, Tensor], probability: Tensor, maps: Maps) -> Sample:
+def _planes(maps: Decomposition, place: torch.device) -> Decomposition:
+    """[N, 1, H, W] as [N, H, W]."""
+    return Decomposition(*(m[:, 0].to(place) for m in maps))
+
+
+def _sample(item: Item, loaded: tuple[Tensor, Tensor], maps: Sequence[Tensor]) -> Sample:
     picture, mask = loaded
-    arrays = [t.cpu().numpy() for t in (probability, *maps)]
+    arrays = [t.cpu().numpy() for t in maps]
     return Sample(_name(item), picture.contiguous().numpy(), (mask[0] / 255).numpy(), *arrays)
