@@ -22,6 +22,7 @@ from smokescope.inference import Segmenter, evaluation
 from smokescope.inference.evaluation import Evaluation, Evaluator, read_ahead
 from smokescope.inference.rows import rows_to_csv
 from smokescope.metrics import CalibrationError, FBeta, IntersectionOverUnion, MeanSquaredError, SmokeMetrics
+from smokescope.metrics.suite import flatten
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
 
 SIZES = [(40, 70), (33, 33), (40, 70), (40, 70), (33, 33), (20, 90), (40, 70)]
@@ -125,7 +126,10 @@ def test_intervals_are_of_scenes_that_it_finds_itself(segmenter: Segmenter, exam
     assert back is not None
     assert back.low["mse"] == pytest.approx(low, abs=1e-6)
     assert found(examples[:1]).interval() is None
-    alone = run(segmenter, examples)
+    alone = run(segmenter, examples, samples=2)
+    assert flatten(evaluation.report) == pytest.approx(flatten(alone.report), abs=1e-12)
+    for scene in ("seen", "unseen"):
+        assert flatten(evaluation.scenes[scene]) == pytest.approx(flatten(alone.scenes[scene]), abs=1e-12)
     assert alone.interval() is alone.interval(evaluation) is evaluation.interval(alone) is None
 
 

@@ -52,6 +52,18 @@ def test_a_draw_is_what_its_pictures_come_to() -> None:
     assert figures_of(drawn.compute()) == pytest.approx(figures_of(wanted), rel=1e-9)
 
 
+def test_merged_metrics_have_seen_what_each_has() -> None:
+    pictures = [make_picture(number, smoke=number != 2) for number in range(4)]
+    parts, whole = [fed(pictures[1]), fed(), fed(pictures[3], pictures[2])], fed(pictures[0])
+    before = parts[0].compute()
+    for part in parts:
+        whole.merge(part)
+    wanted = fed(*pictures).compute()
+    assert None not in figures_of(wanted)
+    assert figures_of(whole.compute()) == pytest.approx(figures_of(wanted), rel=1e-12)
+    assert parts[0].compute() == before
+
+
 def test_of_pictures_by_themselves_it_is_the_bootstrap_of_a_mean() -> None:
     metrics = [fed(make_picture(number)) for number in range(40)]
     errors = [each.compute()["mse"] for each in metrics]

@@ -4,7 +4,7 @@ Pictures go through the same `Segmenter` that people use, and all is measured at
 """
 
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -74,6 +74,10 @@ class _Waiting(NamedTuple):
     scene: Status | None
 
 
+_Part = tuple[Status | None, PictureName | None]
+"""Pictures that are counted together: of one status, and each by itself where scenes are to be drawn anew."""
+
+
 class Evaluator:
     """Takes in pictures one by one and predicts them in batches.
 
@@ -89,11 +93,9 @@ class Evaluator:
         self.segmenter, self.samples, self.scenes = segmenter, samples, scenes
         # float64 is unknown to Apple's GPUs
         self._device = torch.device("cpu") if segmenter.device.type == "mps" else segmenter.device
-        self._all = self._metrics()
-        self._by_status: dict[Status, SmokeMetrics] = {}
+        self._parts = defaultdict[_Part, SmokeMetrics](self._metrics)
         self._waiting: dict[tuple[int, ...], list[_Waiting]] = {}
         self._rows: list[Row] = []
-        self._single: dict[PictureName, SmokeMetrics] = {}
         self._count = 0
 
     def add(
@@ -118,13 +120,19 @@ class Evaluator:
         """Predict what still waits, and say what came out."""
         while self._waiting:
             self._predict(self._waiting.popitem()[1])
+        whole, by_status = self._metrics(), defaultdict[Status, SmokeMetrics](self._metrics)
+        for (scene, _), metrics in self._parts.items():
+            whole.merge(metrics)
+            if scene:
+                by_status[scene].merge(metrics)
+        single = {name: metrics for (_, name), metrics in self._parts.items() if name}
         return Evaluation(
-            self._all.compute(),
-            {str(scene): metrics.compute() for scene, metrics in sorted(self._by_status.items())},
-            _draw(self._single, self.scenes.find()) if self.scenes and self._single else None,
+            whole.compute(),
+            {str(scene): metrics.compute() for scene, metrics in sorted(by_status.items())},
+            _draw(single, self.scenes.find()) if self.scenes and single else None,
             sorted(self._rows, key=lambda row: (row.set, row.name)),
-            self._all.calibration.reliability(),
-            self._all.uncertainty.risk_coverage(),
+            whole.calibration.reliability(),
+            whole.uncertainty.risk_coverage(),
         )
 
     def _predict(self, batch: Sequence[_Waiting]) -> None:
@@ -140,18 +148,14 @@ class Evaluator:
             if wants_tiles(self.segmenter.tiles, height, width, self.segmenter.input):
                 one_pass = self._as_maps(self.segmenter.engine.tensors(pictures, "never"))
         smoke = smoke.to(self._device)
-        self._all.update(maps.probability, smoke, maps, sampled, one_pass)
+        parts = defaultdict[_Part, list[int]](list)
         for number, each in enumerate(batch):
-            one = slice(number, number + 1)
-            own = _part(maps, one)
-            apart = [self._by_status.setdefault(each.scene, self._metrics())] if each.scene else []
-            if self.scenes is not None:
-                self._single[each.name] = self._metrics()
-                apart.append(self._single[each.name])
-            for metrics in apart:
-                compared = (drawn and _part(drawn, one) for drawn in (sampled, one_pass))
-                metrics.update(own.probability, smoke[one], own, *compared)
-            self._rows.append(measure_row(each.name, each.scene, own, smoke[one]))
+            parts[each.scene, each.name if self.scenes is not None else None].append(number)
+            self._rows.append(measure_row(each.name, each.scene, _select(maps, [number]), smoke[[number]]))
+        for part, numbers in parts.items():
+            own = _select(maps, numbers)
+            compared = (drawn and _select(drawn, numbers) for drawn in (sampled, one_pass))
+            self._parts[part].update(own.probability, smoke[numbers], own, *compared)
 
     def _as_maps(self, maps: Decomposition) -> Decomposition:
         return Decomposition(*(values.squeeze(1).to(self._device) for values in maps))
@@ -170,7 +174,7 @@ def _draw(single: Mapping[PictureName, SmokeMetrics], scenes: Mapping[PictureNam
         torch.set_num_threads(threads)
 
 
-def _part(maps: Decomposition, pictures: slice) -> Decomposition:
+def _select(maps: Decomposition, pictures: Sequence[int]) -> Decomposition:
     return Decomposition(*(values[pictures] for values in maps))
 
 

@@ -12,7 +12,7 @@ varies less than either, and its interval tells better which of them to take.
 What a draw comes to needs no picture again: the states of a metric merge as those of many processes do.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from smokescope.chance import make_keys, uniform
-from smokescope.metrics.base import StreamingMetric
 from smokescope.metrics.suite import Report, SmokeMetrics
 
 DRAWS = 1000
@@ -124,12 +123,12 @@ class _Parts:
     def __init__(self, parts: Sequence[SmokeMetrics]) -> None:
         self._states = [
             {name: _stack([getattr(metric, name) for metric in same]) for name in same[0].reductions()}
-            for same in zip(*map(_metrics, parts), strict=True)
+            for same in zip(*(each.parts() for each in parts), strict=True)
         ]
 
     def put(self, numbers: Sequence[int], whole: SmokeMetrics) -> SmokeMetrics:
         """Make a metric what some of the parts come to, those named twice counting twice."""
-        for metric, states in zip(_metrics(whole), self._states, strict=True):
+        for metric, states in zip(whole.parts(), self._states, strict=True):
             for name, reduce in metric.reductions().items():
                 state = states[name]
                 if isinstance(state, Tensor):
@@ -142,10 +141,6 @@ class _Parts:
 def _like(metrics: SmokeMetrics) -> SmokeMetrics:
     """Another that has seen nothing yet."""
     return SmokeMetrics(metrics.alarm.shipped_threshold)
-
-
-def _metrics(suite: SmokeMetrics) -> Iterator[StreamingMetric]:
-    return (each for each in suite.children() if isinstance(each, StreamingMetric))
 
 
 def _stack(states: Sequence[Tensor | list[Tensor]]) -> Tensor | list[list[Tensor]]:

@@ -7,8 +7,8 @@
 2
 """
 
-from collections.abc import Mapping
-from typing import TypedDict
+from collections.abc import Iterator, Mapping
+from typing import Self, TypedDict
 
 from torch import Tensor, nn
 
@@ -128,6 +128,11 @@ class SmokeMetrics(nn.Module):
         if one_pass is not None and sampled is not None:
             self.agreement.update(one_pass, sampled)
 
+    def merge(self, other: Self) -> None:
+        """Take in what another of the same threshold has seen, on the same device."""
+        for mine, theirs in zip(self.parts(), other.parts(), strict=True):
+            mine.merge_state(theirs)
+
     def compute(self) -> Report:
         """Return every figure, over all processes."""
         images, negatives = self.alarm.pictures()
@@ -148,9 +153,12 @@ class SmokeMetrics(nn.Module):
 
     def reset(self) -> None:
         """Forget every picture."""
-        for metric in self.children():
-            if isinstance(metric, StreamingMetric):
-                metric.reset()
+        for metric in self.parts():
+            metric.reset()
+
+    def parts(self) -> Iterator[StreamingMetric]:
+        """Its metrics, in the same order always."""
+        return (each for each in self.children() if isinstance(each, StreamingMetric))
 
 
 def _select(maps: CheckedMaps | None, pictures: Tensor) -> CheckedMaps | None:
