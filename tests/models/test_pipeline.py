@@ -14,9 +14,10 @@ from torch.nn import functional
 from smokescope.chance import make_keys
 from smokescope.models.build import SmokeModel
 from smokescope.models.bvm import Output, SmokeBVM
-from smokescope.models.pipeline import InputSettings, Pipeline, enlarge_samples, network_size, resize
+from smokescope.models.pipeline import Pipeline, enlarge_samples, resize
 from smokescope.models.settings import DEFAULT
 from smokescope.models.unet import UNet
+from smokescope.settings.input import InputSettings, network_size
 from smokescope.uncertainty import LN2, Decomposition, decompose
 from tests.models.test_bvm import shrunk
 from tests.models.test_unet import TINY

@@ -14,8 +14,9 @@ from smokescope.checkpoints.files import read_tensors, write_tensors
 from smokescope.checkpoints.quantise import dequantise, quantise
 from smokescope.errors import SmokescopeError
 from smokescope.models.build import build_model
-from smokescope.models.pipeline import InputSettings, Pipeline
+from smokescope.models.pipeline import Pipeline
 from smokescope.models.settings import Architecture, ModelSettings
+from smokescope.settings.input import InputSettings
 from smokescope.settings.verdicts import VerdictSettings
 
 

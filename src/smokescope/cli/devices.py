@@ -3,24 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smokescope.errors import SmokescopeError
-
-if TYPE_CHECKING:
-    import torch
 
 DEVICE_HELP = "Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps."
 
 # Engines tell of it in their own ways, torch in a RuntimeError; to ask for its class would load torch.
 _NO_ROOM = ("can't allocate memory", "not enough memory", "out of memory")
-
-
-def choose_device(name: str) -> "torch.device":
-    """As `smokescope.inference.devices.choose_device`; torch is loaded only now."""
-    from smokescope.inference.devices import choose_device as choose
-
-    return choose(name)
 
 
 @contextmanager

@@ -61,14 +61,11 @@ def _devices() -> Section:
 
 
 def _embedded() -> Section:
-    from importlib.resources import as_file
+    from smokescope.checkpoints.embedded import embedded_weights, model_file
 
-    from smokescope.checkpoints.embedded import embedded_weights
-
-    found = embedded_weights()
-    if found is None:
+    if embedded_weights() is None:
         return {"weights": "none in this version"}
-    with as_file(found) as path:
+    with model_file(None) as path:
         return _describe(path)
 
 

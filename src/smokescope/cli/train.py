@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from smokescope.cli.console import Show, complain, progress_bar
-from smokescope.cli.devices import DEVICE_HELP, choose_device, enough_memory
+from smokescope.cli.devices import DEVICE_HELP, enough_memory
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def train(
             f"training needs {error.name}: install it with pip install 'smokescope[train]'"
         ) from error
     from smokescope.data.files import try_folder
+    from smokescope.inference.devices import choose_device
     from smokescope.report.run_page import write_run_page
     from smokescope.training.observers import Observers
     from smokescope.training.run_folder import Inputs, RunFolder

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from smokescope.cli.console import work_through
-from smokescope.cli.devices import DEVICE_HELP, choose_device, enough_memory
+from smokescope.cli.devices import DEVICE_HELP, enough_memory
 
 
 def transmission(
@@ -28,6 +28,7 @@ def transmission(
     from smokescope.data.files import try_folder, write_together
     from smokescope.data.inputs import PictureFile, collect_pictures
     from smokescope.data.pictures import encode_png, read_picture
+    from smokescope.inference.devices import choose_device
     from smokescope.physics import transmission as physics
     from smokescope.report.colours import TRANSMISSION
     from smokescope.report.panels import Legend, side_by_side

@@ -1,10 +1,9 @@
 """Which model it is, whatever engine runs it: checksums of its weights and of its file."""
 
 from hashlib import sha256
-from importlib.resources import as_file
 from pathlib import Path
 
-from smokescope.checkpoints.embedded import embedded_weights, model_file
+from smokescope.checkpoints.embedded import model_file
 from smokescope.data.files import open_input
 from smokescope.inference.engines.base import Engine
 from smokescope.inference.engines.exported import ExportedEngine
@@ -29,15 +28,13 @@ def weights_checksum(engine: Engine, file: Path | None) -> str | None:
     Args:
         engine: That runs it.
         file: That it came from; None if it is the embedded one.
+
+    Raises:
+        SmokescopeError: It cannot be read.
     """
     if isinstance(engine, ExportedEngine):
         return engine.card.sha256
     from smokescope.checkpoints.files import summarise  # here: it loads torch
 
-    if file is not None:
-        return summarise(file).metadata.get("sha256")
-    embedded = embedded_weights()
-    if embedded is None:
-        return None
-    with as_file(embedded) as path:
+    with model_file(file) as path:
         return summarise(path).metadata.get("sha256")

@@ -17,8 +17,7 @@ from torch.nn import functional
 from smokescope.models.build import SmokeModel
 from smokescope.models.bvm import SmokeBVM
 from smokescope.precision import at_least_float32
-from smokescope.settings.input import InputSettings as InputSettings
-from smokescope.settings.input import network_size as network_size
+from smokescope.settings.input import InputSettings, network_size
 from smokescope.settings.verdicts import VerdictSettings
 from smokescope.uncertainty import Decomposition
 

@@ -16,8 +16,8 @@ from typing import Literal
 from smokescope.data.augment import AugmentSettings
 from smokescope.errors import SmokescopeError
 from smokescope.losses.objective import ObjectiveSettings
-from smokescope.models.pipeline import InputSettings
 from smokescope.models.settings import ModelSettings
+from smokescope.settings.input import InputSettings
 from smokescope.settings.ranges import refuse_outside, refuse_up_to_zero
 from smokescope.training.plain import from_plain, naming, parse_yaml, read_yaml, to_plain
 

@@ -7,7 +7,7 @@ import typer
 
 from smokescope.cli.checking import check_first
 from smokescope.cli.console import work_through
-from smokescope.cli.devices import DEVICE_HELP, choose_device, enough_memory
+from smokescope.cli.devices import DEVICE_HELP, enough_memory
 from smokescope.errors import SmokescopeError
 
 PARTS = ("img", "gt", "opacity", "transmission")
@@ -46,6 +46,7 @@ def render(
     from smokescope.data.files import try_folder, write_together
     from smokescope.data.layouts import list_negatives, list_pictures, read_pair
     from smokescope.data.pictures import encode_jpeg, encode_png, shrink
+    from smokescope.inference.devices import choose_device
     from smokescope.physics.rendering.lookalikes import render_lookalikes
     from smokescope.physics.rendering.smoke import render_smoke
 
