@@ -10,8 +10,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from smokescope.errors import SmokescopeError
+
 if TYPE_CHECKING:
     from smokescope.inference.segmenter import Segmenter
+
+__all__ = ["SmokescopeError", "__version__", "load"]
 
 __version__ = "0.1.0.dev0"
 
@@ -34,8 +38,7 @@ def load(
             for.
 
     Raises:
-        smokescope.errors.SmokescopeError: The file cannot be read or is something else, or there is no such
-            device or engine.
+        SmokescopeError: The file cannot be read or is something else, or there is no such device or engine.
     """
     from smokescope.export.choice import load_by  # here: `import smokescope` should take no time
     from smokescope.inference.segmenter import Segmenter

@@ -169,6 +169,12 @@ def test_what_is_no_number_is_not_taken_for_no_smoke(pipeline: Pipeline) -> None
 def test_ways_that_there_are_not_are_refused(pipeline: Pipeline) -> None:
     with pytest.raises(SmokescopeError, match="tiles must be auto or never or always, not 'sometimes'"):
         Segmenter(pipeline, "cpu", tiles="sometimes")  # type: ignore[arg-type]
+
+
+def test_an_engine_stays_where_it_is(segmenter: Segmenter) -> None:
+    assert Segmenter(segmenter.engine).engine is segmenter.engine
+    with pytest.raises(SmokescopeError, match="where it was made to, on cpu: name no device"):
+        Segmenter(segmenter.engine, "cuda")
     with pytest.raises(SmokescopeError, match="there is no engine steam: choose auto, torch, onnx, openvino"):
         smokescope.load(engine="steam")  # type: ignore[arg-type]
 

@@ -68,8 +68,11 @@ class Segmenter:
 
     Args:
         model: A pipeline, which is moved to the device and put into eval mode; or an engine as it is.
-        device: Where a pipeline computes, as for `smokescope.load`.
+        device: Where a pipeline computes, as for `smokescope.load`; an engine has its own.
         tiles: As for `smokescope.load`.
+
+    Raises:
+        SmokescopeError: There is no such device or way with tiles, or a device is named for an engine.
     """
 
     def __init__(
@@ -82,6 +85,10 @@ class Segmenter:
         if tiles not in get_args(Tiles):
             raise SmokescopeError(f"tiles must be {' or '.join(get_args(Tiles))}, not {tiles!r}")
         if isinstance(model, Engine):
+            if device != "auto":
+                raise SmokescopeError(
+                    f"an engine computes where it was made to, on {model.device}: name no device"
+                )
             self.engine = model
         else:
             from smokescope.inference.engines.torch import TorchEngine
