@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.data.hills import hills
 
-from smokescope.data.comparison import Comparison, Found, find_nearest, read_comparison, shared
+from smokescope.data.comparison import read_comparison
 from smokescope.data.folds import make_folds, read_folds
 from smokescope.data.scenes import THRESHOLD, Grouping, SceneFinder, Scenes, read_scenes
 from smokescope.data.sets import PictureName
@@ -73,25 +73,6 @@ def test_the_threshold_decides() -> None:
     assert len(set(group(VIEWS, 0.02))) == 1
 
 
-def test_the_nearest_is_the_same_land() -> None:
-    others = Views.stack([describe_view(hills(seed, frame=9)) for seed in (3, 2, 1, 9)])
-    found = [find_nearest(VIEWS, i, others) for i in range(len(LAND))]
-    for seed, (nearest, similarity) in zip(LAND, found, strict=True):
-        assert (similarity >= THRESHOLD) == (seed != 0)
-        if seed:
-            assert nearest == {3: 0, 2: 1, 1: 2}[seed]
-
-
-def test_the_nearest_of_many_is_found() -> None:
-    """More than are compared closely, and the one meant is the most alike of them, not the first."""
-    others = Views.stack([*(describe_view(hills(seed)) for seed in range(20, 40)), VIEWS])
-    assert find_nearest(VIEWS, 3, others) == (23, 1.0)
-
-
-def test_what_is_shared() -> None:
-    assert shared(np.array([4, 5, 5, 7, 8, 5, 8]), 4).tolist() == [False, True, True, False]
-
-
 NAMES = [PictureName("b", "x"), PictureName("a", "y/1"), PictureName("b", "ü"), PictureName("a", "z")]
 SCENES = Scenes.of([7, 3, 3, 3], NAMES, {"b": "pairs", "a": "negatives"}, 0.22)
 
@@ -109,12 +90,6 @@ def test_scenes_are_ordered_by_size_and_name() -> None:
     assert equal[0] == equal[1] == backwards
 
 
-def comparison() -> Comparison:
-    nearest = PictureName("train", "t")
-    found = {NAMES[0]: Found("seen", 0.5, nearest), NAMES[1]: Found("unseen", -0.01, nearest)}
-    return Comparison(0.22, {"a": "negatives", "b": "pairs"}, {"train": "pairs"}, found)
-
-
 def test_files_say_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_bytes(SCENES.encode())
@@ -122,8 +97,6 @@ def test_files_say_what_was_written(tmp_path: Path) -> None:
     folds = make_folds(SCENES, 2, seed=3)
     path.write_bytes(folds.encode())
     assert read_folds(path) == folds
-    path.write_bytes(comparison().encode())
-    assert read_comparison(path) == comparison()
 
 
 def test_the_format_that_is_documented() -> None:
@@ -137,18 +110,6 @@ def test_the_format_that_is_documented() -> None:
             {"scene": 2, "pictures": {"b": ["x"]}},
         ],
     }
-    assert json.loads(comparison().encode())["pictures"]["b"]["x"] == {
-        "status": "seen",
-        "similarity": 0.5,
-        "nearest": {"set": "train", "name": "t"},
-    }
-
-
-def test_status_of_a_picture() -> None:
-    assert comparison().status("b", "x") == "seen"
-    assert comparison().status("a", "y/1") == "unseen"
-    with pytest.raises(SmokescopeError, match=r"^z of a was not compared"):
-        comparison().status("a", "z")
 
 
 Edit = Callable[[dict[str, object]], object]
@@ -198,23 +159,6 @@ def test_what_is_no_such_file_is_refused_by_name(tmp_path: Path, data: bytes) ->
     for read in (read_scenes, read_folds, read_comparison):
         with pytest.raises(SmokescopeError, match=r"scenes\.json is not a"):
             read(path)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "complaint"),
-    [
-        ("status", "maybe", "status should be seen or unseen"),
-        ("nearest", {"set": "b", "name": "t"}, 'none of the "others"'),
-        ("similarity", None, "similarity should be a number"),
-    ],
-)
-def test_damaged_comparisons_are_refused(tmp_path: Path, key: str, value: object, complaint: str) -> None:
-    contents = json.loads(comparison().encode())
-    contents["pictures"]["b"]["x"][key] = value
-    path = tmp_path / "against.json"
-    path.write_text(json.dumps(contents))
-    with pytest.raises(SmokescopeError, match=complaint):
-        read_comparison(path)
 
 
 def test_pictures_that_come_twice_are_described_and_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -131,6 +132,27 @@ def test_intervals_are_of_scenes_that_it_finds_itself(segmenter: Segmenter, exam
     for scene in ("seen", "unseen"):
         assert flatten(evaluation.scenes[scene]) == pytest.approx(flatten(alone.scenes[scene]), abs=1e-12)
     assert alone.interval() is alone.interval(evaluation) is evaluation.interval(alone) is None
+
+
+def test_the_document_holds_all_that_was_measured(segmenter: Segmenter, examples: list[Example]) -> None:
+    def measured(of: Segmenter) -> Evaluation:
+        evaluator = Evaluator(of, scenes=finder)
+        for example in examples:
+            evaluator.add(*example)
+        return evaluator.finish()
+
+    finder = SceneFinder()
+    one, other = measured(segmenter), measured(Segmenter(segmenter.engine, tiles="always"))
+    alone, beside = one.to_document(2.5), one.to_document(2.5, other)
+    assert {name: alone[name] for name in one.report} == one.report
+    assert list(alone)[len(one.report) :] == ["speed", "seen", "unseen", "interval"]
+    assert (alone["speed"], alone["seen"]) == ({"images_per_second": 2.5}, one.scenes["seen"])
+    assert (beside["against"], "interval" in beside) == (other.report, False)
+    for document, ends in ((alone["interval"], one.interval()), (beside["difference"], one.interval(other))):
+        assert ends is not None
+        assert document == {"scenes": ends.scenes, "low": ends.low, "high": ends.high}
+    assert json.loads(json.dumps(beside, allow_nan=False)) == beside
+    assert "interval" not in run(segmenter, examples).to_document(2.5)
 
 
 def test_batches_change_nothing(

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -134,19 +133,14 @@ def evaluate(
         if kind == "csv":
             return rows_to_csv(evaluation.rows)
         if kind == "json":
-            document = {**evaluation.report, "speed": {"images_per_second": speed}, **evaluation.scenes}
-            document |= {"against": other.report} if other else {}
-            document |= {"difference" if other else "interval": asdict(ends)} if ends else {}
+            document = evaluation.to_document(speed, other)
             return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
-        title = (model.name if model else "smokescope's embedded model") + (
-            f" against {against.name}" if against else ""
-        )
         words = [told, *drawn, f"data: {', '.join(each.name for each in sets)}"]
         words += [f"compared with {samples} Monte Carlo samples"] if samples else []
         words += [f"weights {weights_checksum(segmenter.engine, model)}"]
         words += [f"against {weights_checksum(peer.engine, against)}"] if peer else []
         words += [f"smokescope {__version__}"]
-        page = evaluation_page(title, "; ".join(words), evaluation, other)
+        page = evaluation_page(_title(model, against), "; ".join(words), evaluation, other)
         return page.encode("utf-8", "backslashreplace")
 
     made = {kind: written(kind) for kind in set(targets.values())}
@@ -217,6 +211,11 @@ def _names(sets: Sequence[PictureSet]) -> dict[Pair, PictureName]:
     from smokescope.data.sets import PictureName
 
     return {pair: PictureName(each.name, pair.name) for each in sets for pair in each.listing.pairs}
+
+
+def _title(model: Path | None, against: Path | None) -> str:
+    title = model.name if model else "smokescope's embedded model"
+    return f"{title} against {against.name}" if against else title
 
 
 def _told(evaluation: Evaluation, speed: float, engine: str, left_out: int) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from smokescope.data.layouts import Progress
 from smokescope.data.records import Record, encode_record, read_record
-from smokescope.data.scenes import read_sets
+from smokescope.data.scenes import Grouping, read_sets
 from smokescope.data.sets import Kind, PictureName, PictureSet, find_set
 from smokescope.data.views import Views, compare_views
 from smokescope.errors import SmokescopeError
@@ -82,9 +82,43 @@ def find_nearest(views: Views, index: int, others: Views) -> tuple[int, float]:
     return int(candidates[best]), round(min(float(similar[best]), 1.0), 3)
 
 
-def shared(scenes: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
-    """Which of the first `count` pictures have their scene's number in common with one of the rest."""
-    return np.isin(scenes[:count], scenes[count:])
+def compare(
+    grouping: Grouping,
+    pictures: Sequence[PictureName],
+    their_views: Views,
+    their_pictures: Sequence[PictureName],
+    progress: Progress | None = None,
+) -> dict[PictureName, Found]:
+    """Look for each picture's scene in other sets.
+
+    Args:
+        grouping: Of the pictures among themselves, all linked.
+        pictures: Their names.
+        their_views: Of the others, at least one.
+        their_pictures: The others' names.
+        progress: Told how many steps are done, two for each picture and one for each other.
+    """
+    own, count = grouping.views, len(pictures)
+    on_their_own = count + np.arange(len(their_pictures))
+    together = Grouping(
+        Views.stack([own, their_views]),
+        grouping.threshold,
+        np.concatenate([grouping.scenes, on_their_own]),
+    )
+    found = dict[PictureName, Found]()
+
+    def find(index: int) -> None:
+        nearest, similarity = find_nearest(own, index, their_views)
+        seen = together.scenes[index] in together.scenes[count:]
+        found[pictures[index]] = Found("seen" if seen else "unseen", similarity, their_pictures[nearest])
+
+    steps = [(together.link, each) for each in range(len(together.views))]
+    steps += [(find, each) for each in range(count)]
+    for done, (step, index) in enumerate(steps, 1):
+        step(index)
+        if progress is not None:
+            progress(done, len(steps))
+    return found
 
 
 def read_comparison(path: Path) -> Comparison:

@@ -7,7 +7,7 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +62,20 @@ class Evaluation:
         if against is None:
             return self.draws.interval()
         return self.draws.difference(against.draws) if against.draws else None
+
+    def to_document(self, speed: float, against: "Evaluation | None" = None) -> dict[str, object]:
+        """What `evaluate --json` writes: the figures by name, as plain values.
+
+        Args:
+            speed: Pictures a second.
+            against: Of the other model, as for `interval`.
+        """
+        document = {**self.report, "speed": {"images_per_second": speed}, **self.scenes}
+        if against is not None:
+            document["against"] = against.report
+        if (ends := self.interval(against)) is not None:
+            document["interval" if against is None else "difference"] = asdict(ends)
+        return document
 
 
 class _Waiting(NamedTuple):

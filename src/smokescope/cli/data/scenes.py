@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from smokescope.cli.checking import check_first, work_on_checked
-from smokescope.cli.console import work_through
+from smokescope.cli.console import progress_bar, work_through
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smokescope.data.comparison import Comparison
-    from smokescope.data.scenes import Grouping, Scenes
+    from smokescope.data.scenes import Scenes
     from smokescope.data.sets import PictureName, PictureSet
     from smokescope.data.views import Views
     from smokescope.report.sheets import Row
@@ -66,6 +65,7 @@ def scenes(
     """
     from itertools import islice
 
+    from smokescope.data.comparison import Comparison, compare
     from smokescope.data.files import try_folder, write_together
     from smokescope.data.folds import make_folds
     from smokescope.data.layouts import refuse_among
@@ -96,8 +96,13 @@ def scenes(
     files = {out / "scenes.json": groups.encode()}
     if split:
         files[out / "folds.json"] = split.encode()
-    compared = _compare(grouping, loaded, own, others) if others else None
-    if compared:
+    compared: Comparison | None = None
+    if others:
+        theirs = _load(others)
+        with progress_bar("comparing sets") as show:
+            found = compare(grouping, loaded.pictures, theirs.views, theirs.pictures, show)
+        kinds = {s.name: s.kind for s in own}, {s.name: s.kind for s in others}
+        compared = Comparison(limit, *kinds, found)
         files[out / "against.json"] = compared.encode()
     pages = contact_sheets(_rows(groups, loaded))
     sheets = {out / f"sheet-{i:03}.png": encode_png(page) for i, page in enumerate(islice(pages, PAGES), 1)}
@@ -114,7 +119,7 @@ def scenes(
     if split:
         typer.echo(f"folds of {', '.join(str(len(fold)) for fold in split.folds)} pictures")
     if compared:
-        seen = sum(found.status == "seen" for found in compared.pictures.values())
+        seen = sum(each.status == "seen" for each in compared.pictures.values())
         typer.echo(
             f"of scenes that {against} has as well: {seen}; of others: {len(compared.pictures) - seen}"
         )
@@ -163,41 +168,6 @@ def _load(sets: Sequence[PictureSet]) -> _Loaded:
 
         work_on_checked(given.listing.pairs, read, label=f"reading {given.name}")
     return _Loaded(pictures, Views.stack(views), thumbnails)
-
-
-def _compare(
-    grouping: Grouping,
-    loaded: _Loaded,
-    own: Sequence[PictureSet],
-    others: Sequence[PictureSet],
-) -> Comparison:
-    """Look for each picture's scene in other sets."""
-    import numpy as np
-
-    from smokescope.data.comparison import Comparison, Found, Status, find_nearest, shared
-    from smokescope.data.scenes import Grouping
-    from smokescope.data.sets import PictureName
-    from smokescope.data.views import Views
-
-    theirs = _load(others)
-    count = len(loaded.pictures)
-    together = Grouping(
-        Views.stack([loaded.views, theirs.views]),
-        grouping.threshold,
-        np.concatenate([grouping.scenes, count + np.arange(len(theirs.pictures))]),
-    )
-    work_through(range(len(together.views)), together.link, label="comparing sets")
-    seen = shared(together.scenes, count)
-    pictures = dict[PictureName, Found]()
-
-    def find(index: int) -> None:
-        nearest, similarity = find_nearest(loaded.views, index, theirs.views)
-        status: Status = "seen" if seen[index] else "unseen"
-        pictures[loaded.pictures[index]] = Found(status, similarity, theirs.pictures[nearest])
-
-    work_through(range(count), find, label="nearest")
-    kinds = {s.name: s.kind for s in own}, {s.name: s.kind for s in others}
-    return Comparison(grouping.threshold, *kinds, pictures)
 
 
 def _rows(groups: Scenes, loaded: _Loaded) -> Iterator[Row]:
