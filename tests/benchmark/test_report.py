@@ -2,15 +2,15 @@
 
 import json
 
-from smokescope.benchmark.measure import Candidate, Measured, Row
+from smokescope.benchmark.measure import Candidate, Measured, Measurement
 from smokescope.benchmark.report import advice, as_document, as_table
 from smokescope.benchmark.worker import Task
 
 TASK = Task(model="m.safetensors", engine=None, height=480, width=640)
 
 
-def row(name: str, seconds: float, command: str | None, peak: int | None = 3 * 2**20) -> Row:
-    return Row(Candidate(name, TASK, command), seconds, 1.25, peak)
+def row(name: str, seconds: float, command: str | None, peak: int | None = 3 * 2**20) -> Measurement:
+    return Measurement(Candidate(name, TASK, command), seconds, 1.25, peak)
 
 
 TORCH, FAST = row("PyTorch", 0.4, "run torch"), row("OpenVINO", 0.1, "run openvino", None)

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -215,6 +217,7 @@ def test_the_table_reads_back(segmenter: Segmenter, examples: list[Example]) -> 
     empty = next(row for row in found if row["name"] == "p3")
     assert (empty["mse"], empty["iou"], empty["smoke"]) == ("", "", "0")
     assert float(found[0]["ece"]) == pytest.approx(rows[0].ece, rel=1e-5)
+    assert b",hill\xff," in rows_to_csv([replace(rows[0], name=os.fsdecode(b"hill\xff"))])
 
 
 def test_without_pictures_there_is_nothing_to_say(segmenter: Segmenter) -> None:

@@ -31,13 +31,13 @@ class Candidate:
 class Measured(NamedTuple):
     """What came out."""
 
-    rows: "list[Row]"
+    rows: "list[Measurement]"
     busy: bool
     """Whether the machine did other things meanwhile."""
 
 
 @dataclass(frozen=True)
-class Row:
+class Measurement:
     """What came out of one candidate.
 
     Attributes:
@@ -85,7 +85,7 @@ def measure(
         times = take_turns(asked, rounds, pause=PAUSE, show=show)
         seconds = quiet_medians(times)
         rows = [
-            Row(each, seconds[each.name], worker.startup, worker.peak_bytes)
+            Measurement(each, seconds[each.name], worker.startup, worker.peak_bytes)
             for each in candidates
             if (worker := workers.get(each.name))
         ]

@@ -5,7 +5,7 @@ import platform
 from collections.abc import Sequence
 
 from smokescope import __version__
-from smokescope.benchmark.measure import Measured, Row
+from smokescope.benchmark.measure import Measured, Measurement
 from smokescope.benchmark.worker import Task
 
 HEADER = ("engine", "ms a picture", "pictures/s", "memory MiB", "start s")
@@ -17,7 +17,7 @@ def machine(threads: int | None) -> str:
     return f"{platform.machine()} {platform.system()}, {used} cores"
 
 
-def as_table(rows: Sequence[Row]) -> str:
+def as_table(rows: Sequence[Measurement]) -> str:
     """A line for each engine, in columns."""
     cells = [HEADER, *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
@@ -26,12 +26,12 @@ def as_table(rows: Sequence[Row]) -> str:
     )
 
 
-def best(rows: Sequence[Row]) -> Row:
+def best(rows: Sequence[Measurement]) -> Measurement:
     """The fastest that a command runs."""
     return min((row for row in rows if row.candidate.command), key=lambda row: row.seconds)
 
 
-def advice(rows: Sequence[Row], threads: int | None = None) -> str:
+def advice(rows: Sequence[Measurement], threads: int | None = None) -> str:
     """One sentence: which engine to use, and what to type for it."""
     chosen = best(rows)
     others = [row for row in rows if row.candidate.command and row is not chosen]
@@ -73,7 +73,7 @@ def as_document(measured: Measured, task: Task, rounds: int, threads: int | None
     }
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Measurement) -> tuple[str, ...]:
     memory = "-" if row.peak_bytes is None else f"{row.peak_bytes / 2**20:.0f}"
     speed = (f"{1e3 * row.seconds:.1f}", f"{1 / row.seconds:.1f}")
     return (row.candidate.name, *speed, memory, f"{row.startup:.1f}")

@@ -88,6 +88,7 @@ def evaluate(
     from smokescope.inference.identity import weights_checksum
     from smokescope.inference.rows import rows_to_csv
     from smokescope.report.evaluation_page import evaluation_page
+    from smokescope.report.page import encode_page
 
     if samples == 1:
         raise SmokescopeError("one sample cannot differ from itself: compare with 2 samples or more")
@@ -140,8 +141,7 @@ def evaluate(
         words += [f"weights {weights_checksum(segmenter.engine, model)}"]
         words += [f"against {weights_checksum(peer.engine, against)}"] if peer else []
         words += [f"smokescope {__version__}"]
-        page = evaluation_page(_title(model, against), "; ".join(words), evaluation, other)
-        return page.encode("utf-8", "backslashreplace")
+        return encode_page(evaluation_page(_title(model, against), "; ".join(words), evaluation, other))
 
     made = {kind: written(kind) for kind in set(targets.values())}
     write_together({path: made[kind] for path, kind in targets.items()})

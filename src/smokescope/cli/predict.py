@@ -147,6 +147,7 @@ def _report(done: Sequence[PictureFile], out: Path, coco: Path | None, words: st
     """Write the page, and COCO's file; a picture that has gone meanwhile is told and left out."""
     from smokescope.data.files import write_together
     from smokescope.report.coco import encode_coco
+    from smokescope.report.page import encode_page
     from smokescope.report.predict_page import picture_side, predict_page
     from smokescope.report.predict_row import picture_row
     from smokescope.report.results import Result, read_result
@@ -160,6 +161,6 @@ def _report(done: Sequence[PictureFile], out: Path, coco: Path | None, words: st
 
     outcome = work_through(done, add, label="report")
     if results:
-        page = predict_page(rows, words).encode("utf-8", "backslashreplace")  # names may hold what is no text
+        page = encode_page(predict_page(rows, words))
         write_together({out / "report.html": page, **({coco: encode_coco(results)} if coco else {})})
     return outcome

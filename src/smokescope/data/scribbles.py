@@ -18,6 +18,7 @@ from smokescope.data.attributes import parts
 from smokescope.data.layouts import LAYOUTS, Listing, Pair, list_negatives, refuse_other_size
 from smokescope.data.pictures import decode, read_picture
 from smokescope.data.strokes import Ends, Region, draw_stroke
+from smokescope.data.tables import as_on_disk
 from smokescope.errors import SmokescopeError
 
 UNKNOWN, SMOKE, BACKGROUND = 0, 1, 2
@@ -30,7 +31,7 @@ AWAY = 0.04  # of the longer side, that the background's stroke keeps from the s
 
 def scribble_seed(seed: int, name: str) -> int:
     """A picture's own seed: it depends on its name, and not on which other pictures there are."""
-    digest = hashlib.sha256(f"{seed}:{name}".encode("utf-8", "surrogateescape")).digest()
+    digest = hashlib.sha256(as_on_disk(f"{seed}:{name}")).digest()
     return int.from_bytes(digest[:8], "big")
 
 

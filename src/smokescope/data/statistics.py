@@ -1,7 +1,5 @@
 """A set of pictures in figures: a row of measures for each, a summary of all, as CSV and JSON."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,12 +19,13 @@ from smokescope.data.attributes import (
 )
 from smokescope.data.difficulty import TERMS, Ranked, most_difficult, rank_by_difficulty
 from smokescope.data.quality import Quality, measure_quality
+from smokescope.data.tables import as_on_disk, to_csv
 
 Value = float | int | None
 
 
-class Row(NamedTuple):
-    """One picture's measures."""
+class Measures(NamedTuple):
+    """One picture's."""
 
     name: str
     width: int
@@ -71,7 +70,7 @@ def summarise(values: Sequence[Value]) -> Summary:
 class Statistics:
     """The measures of a set; pictures are added one by one, and none of their pixels is kept."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Measures] = field(default_factory=list)
     places: NDArray[np.float64] = field(default_factory=lambda: np.zeros((GRID, GRID)))
 
     def add(self, name: str, picture: Picture, mask: NDArray[np.float32] | None) -> None:
@@ -80,7 +79,7 @@ class Statistics:
         attributes = None if mask is None else measure_smoke(picture, smoke)
         height, width = smoke.shape
         self.rows.append(
-            Row(name, width, height, attributes, confusable(picture, smoke), measure_quality(picture))
+            Measures(name, width, height, attributes, confusable(picture, smoke), measure_quality(picture))
         )
         self.places += place_map(smoke)
 
@@ -96,14 +95,11 @@ class Statistics:
     def to_csv(self) -> bytes:
         """A line a picture in the order of names; a missing value is empty."""
         places = {ranked.number: (ranked.score, rank) for rank, ranked in enumerate(self.ranking(), 1)}
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["name", "width", "height", *ATTRIBUTES, "difficulty", "rank"])
-        for index, row in sorted(enumerate(self.rows), key=lambda pair: pair[1].name):
-            score, rank = places.get(index, (None, None))
-            figures = (row.width, row.height, *row.values().values(), score, rank)
-            writer.writerow([row.name, *map(_cell, figures)])
-        return _encoded(text.getvalue())
+        table = [
+            (row.name, row.width, row.height, *row.values().values(), *places.get(index, (None, None)))
+            for index, row in sorted(enumerate(self.rows), key=lambda pair: pair[1].name)
+        ]
+        return to_csv(("name", "width", "height", *ATTRIBUTES, "difficulty", "rank"), table)
 
     def to_json(self, share: float) -> bytes:
         """The summary of the set; `share` of it counts as difficult."""
@@ -125,16 +121,8 @@ class Statistics:
     def difficult_names(self, share: float) -> bytes:
         """The names of the most difficult share, a line each, the most difficult first."""
         names = [self.rows[ranked.number].name for ranked in most_difficult(self.ranking(), share)]
-        return _encoded("".join(f"{name}\n" for name in names))
+        return as_on_disk("".join(f"{name}\n" for name in names))
 
 
 def _end(high: bool) -> str:
     return "high" if high else "low"
-
-
-def _cell(value: Value) -> str:
-    return "" if value is None else str(int(value)) if isinstance(value, int) else f"{value:.6g}"
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")  # a name that is not text comes out as the bytes it has

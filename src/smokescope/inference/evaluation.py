@@ -19,7 +19,7 @@ from smokescope.data.comparison import Status
 from smokescope.data.layouts import Pair, read_pair
 from smokescope.data.scenes import SceneFinder
 from smokescope.data.sets import PictureName
-from smokescope.inference.rows import Row, measure_row
+from smokescope.inference.rows import PictureFigures, measure_row
 from smokescope.inference.segmenter import BATCH, BATCH_PIXELS, Segmenter
 from smokescope.inference.tiles import wants_tiles
 from smokescope.metrics import Draws, Interval, Reliability, Report, RiskCoverage, SmokeMetrics, draw_scenes
@@ -47,7 +47,7 @@ class Evaluation:
     report: Report
     scenes: Mapping[str, Report]
     draws: Draws | None
-    rows: Sequence[Row]
+    rows: Sequence[PictureFigures]
     reliability: Reliability
     risk_coverage: RiskCoverage
 
@@ -109,7 +109,7 @@ class Evaluator:
         self._device = torch.device("cpu") if segmenter.device.type == "mps" else segmenter.device
         self._parts = defaultdict[_Part, SmokeMetrics](self._metrics)
         self._waiting: dict[tuple[int, ...], list[_Waiting]] = {}
-        self._rows: list[Row] = []
+        self._rows: list[PictureFigures] = []
         self._count = 0
 
     def add(

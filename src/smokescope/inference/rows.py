@@ -1,7 +1,5 @@
 """The figures of single pictures, a row of a table each: where a model's average comes from."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
@@ -10,6 +8,7 @@ from torch import Tensor
 
 from smokescope.data.comparison import Status
 from smokescope.data.sets import PictureName
+from smokescope.data.tables import to_csv
 from smokescope.metrics.alarm import is_detected, peak_near_smoke, picture_score
 from smokescope.metrics.base import DECISION, overlap
 from smokescope.metrics.calibration import calibration_error, count_bins
@@ -20,7 +19,7 @@ from smokescope.uncertainty import Decomposition
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class PictureFigures:
     """One picture's figures; None where a figure has no meaning for it.
 
     Attributes:
@@ -58,7 +57,9 @@ class Row:
     epistemic: float
 
 
-def measure_row(picture: PictureName, scene: Status | None, maps: Decomposition, smoke: Tensor) -> Row:
+def measure_row(
+    picture: PictureName, scene: Status | None, maps: Decomposition, smoke: Tensor
+) -> PictureFigures:
     """Measure one picture, from its maps and mask [1, H, W]."""
     probability = maps.probability
     score = picture_score(probability)
@@ -74,7 +75,7 @@ def measure_row(picture: PictureName, scene: Status | None, maps: Decomposition,
             "iou": float(iou(counts)),
             "ece": float(calibration_error(top)),
         }
-    return Row(
+    return PictureFigures(
         set=picture.set,
         name=picture.name,
         scene=scene,
@@ -90,15 +91,9 @@ def measure_row(picture: PictureName, scene: Status | None, maps: Decomposition,
     )
 
 
-def rows_to_csv(rows: Sequence[Row]) -> bytes:
+def rows_to_csv(rows: Sequence[PictureFigures]) -> bytes:
     """A table with a line a picture; what has no meaning is an empty cell."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Row)])
-    for row in rows:
-        cells = asdict(row).values()
-        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells])
-    return text.getvalue().encode("utf-8", "backslashreplace")  # a file's name may hold what is no text
+    return to_csv([field.name for field in fields(PictureFigures)], (asdict(row).values() for row in rows))
 
 
 def _mean(values: Tensor) -> float:

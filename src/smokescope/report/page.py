@@ -83,6 +83,11 @@ def page(
     )
 
 
+def encode_page(whole: str) -> bytes:
+    """As the bytes of a file; what is no text in a name is spelled out, as a browser would refuse it."""
+    return whole.encode("utf-8", "backslashreplace")
+
+
 def section(title: str, words: str, body: str = "") -> str:
     """Words, and whatever HTML goes with them, under a title."""
     said = f"<p>{escape(words)}</p>" if words else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from smokescope.data.files import open_input, write_atomically
 from smokescope.data.pictures import encode_jpeg, read_picture
 from smokescope.errors import SmokescopeError
-from smokescope.report.page import charts, page, picture_address, section, table
+from smokescope.report.page import charts, encode_page, page, picture_address, section, table
 from smokescope.report.results import QUANTITIES
 from smokescope.report.run_curves import draw_curves
 from smokescope.report.run_figures import (
@@ -87,7 +87,7 @@ def write_run_page(run: RunFolder) -> Path:
     target = run.path / "report.html"
     words = f"A training run, {state} step {last:.0f}."
     whole = page(run.path.resolve().name, "train", words, sections)
-    write_atomically(target, whole.encode("utf-8", "backslashreplace"))  # a name may hold what is no text
+    write_atomically(target, encode_page(whole))
     return target
 
 

@@ -43,6 +43,7 @@ def dedupe(
     from smokescope.data.layouts import list_pictures, read_pair, refuse_among
     from smokescope.data.pictures import encode_png
     from smokescope.data.plumes import plume
+    from smokescope.data.tables import as_on_disk
     from smokescope.report.sheets import contact_sheets
 
     listing = list_pictures(folder)
@@ -67,7 +68,7 @@ def dedupe(
     write_together(
         {
             out / "duplicates.json": _report(entries, groups),
-            out / "keep.txt": _encoded("".join(f"{name}\n" for name in sorted(sieve.kept))),
+            out / "keep.txt": as_on_disk("".join(f"{name}\n" for name in sorted(sieve.kept))),
             **{out / f"sheet-{i:03}.png": page for i, page in enumerate(pages, 1)},
         }
     )
@@ -85,6 +86,7 @@ def _report(entries: Sequence[Entry], groups: Sequence[Group]) -> bytes:
 
     from smokescope.data.groups import KINDS
     from smokescope.data.plumes import Unfit
+    from smokescope.data.tables import as_on_disk
 
     pixels = {entry.name: entry.look.pixels for entry in entries}
     written = [
@@ -111,11 +113,7 @@ def _report(entries: Sequence[Entry], groups: Sequence[Group]) -> bytes:
         },
         "groups": {kind: [group for group in written if group["kind"] == kind] for kind in KINDS},
     }
-    return _encoded(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")  # names that are no UTF-8 come out as they are on disk
+    return as_on_disk(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
 
 
 def _rounded(value: float | None) -> float | None:

@@ -39,6 +39,7 @@ def stats(
     from smokescope.data.files import try_folder, write_together
     from smokescope.data.layouts import Pair, list_pictures, read_pair
     from smokescope.data.statistics import Statistics
+    from smokescope.report.page import encode_page
     from smokescope.report.stats_page import stats_page
 
     torch.set_num_threads(1)  # on pictures this small, threads wait for each other more than they help
@@ -58,7 +59,7 @@ def stats(
         {
             out / "stats.csv": statistics.to_csv(),
             out / "stats.json": statistics.to_json(difficult),
-            out / "stats.html": page.encode("utf-8", "backslashreplace"),
+            out / "stats.html": encode_page(page),
             out / "difficult.txt": statistics.difficult_names(difficult),
         }
     )
