@@ -33,10 +33,11 @@ from smokescope.export.files import export_model
 from smokescope.export.int8 import need_nncf
 from smokescope.export.onnx import quietly
 from smokescope.inference.engines.exported import threads
-from smokescope.inference.engines.formats import ENDINGS, Format
+from smokescope.inference.engines.formats import ENDINGS
 from smokescope.inference.engines.openvino_graph import SETTINGS
 from smokescope.inference.segmenter import load_engine
 from smokescope.models import DEFAULT, InputSettings, Pipeline, ResNet, SmokeBVM
+from smokescope.settings.choices import Format
 
 if TYPE_CHECKING:
     from openvino import Model

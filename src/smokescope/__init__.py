@@ -8,9 +8,10 @@ prediction = segmenter("hill.jpg")
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from smokescope.errors import SmokescopeError
+from smokescope.settings.choices import EngineName, Tiles
 
 if TYPE_CHECKING:
     from smokescope.inference.segmenter import Segmenter
@@ -23,8 +24,8 @@ __version__ = "0.1.0.dev0"
 def load(
     model: str | os.PathLike[str] | None = None,
     device: str = "auto",
-    tiles: Literal["auto", "never", "always"] = "auto",
-    engine: Literal["auto", "torch", "onnx", "openvino"] | None = None,
+    tiles: Tiles = "auto",
+    engine: EngineName | None = None,
 ) -> "Segmenter":
     """Load a model, ready to use: `load()(picture)` is a `smokescope.inference.Prediction`.
 

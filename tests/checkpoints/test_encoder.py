@@ -11,7 +11,8 @@ from torch import Tensor
 from smokescope.checkpoints.encoder import convert_encoder, load_encoder
 from smokescope.checkpoints.files import read_tensors, write_tensors
 from smokescope.errors import SmokescopeError
-from smokescope.models.resnet import ResNet, Stride
+from smokescope.models.resnet import ResNet
+from smokescope.settings.choices import Stride
 
 State = dict[str, Tensor]
 

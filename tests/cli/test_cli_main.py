@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import get_args
 
 import pytest
 from PIL import Image
@@ -15,6 +16,7 @@ from PIL import Image
 from smokescope import __version__
 from smokescope.cli.console import Outcome, complain, work_through
 from smokescope.errors import SmokescopeError
+from smokescope.settings.choices import EngineName, Format, Stride, Tiles
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -40,6 +42,23 @@ def test_bad_usage_is_exit_code_2(run: Run, arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
     assert result.returncode == 2
     assert "Traceback" not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "kind"),
+    [
+        (("predict", "a.jpg", "--out", "o", "--engine"), EngineName),
+        (("predict", "a.jpg", "--out", "o", "--tiles"), Tiles),
+        (("export", "--out", "m.onnx", "--format"), Format),
+        (("convert", "a.pth", "--out", "e.safetensors", "--stride"), Stride),
+    ],
+    ids=lambda option: option[-1] if isinstance(option, tuple) else None,
+)
+def test_choices_are_listed_and_others_refused(run: Run, option: tuple[str, ...], kind: object) -> None:
+    assert "|".join(get_args(kind)) in run(option[0], "--help").stdout
+    result = run(*option, "other")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert all(f"'{choice}'" in result.stderr for choice in get_args(kind))
 
 
 def test_answers_without_loading_what_is_heavy() -> None:

@@ -15,8 +15,8 @@ from smokescope.checkpoints.model import load_model, save_model
 from smokescope.errors import SmokescopeError
 from smokescope.export import cache
 from smokescope.export.cache import KEPT, cache_folder, load_exported
-from smokescope.inference.engines.formats import Format
 from smokescope.models import Pipeline
+from smokescope.settings.choices import Format
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from torch import Tensor
 from smokescope.inference import Segmenter, tiling
 from smokescope.inference.engines import tiled
 from smokescope.inference.engines.base import Maps
-from smokescope.inference.tiles import BATCH, Tiles, place, wants_tiles
+from smokescope.inference.tiles import BATCH, place, wants_tiles
 from smokescope.models import InputSettings, Pipeline, UNet
+from smokescope.settings.choices import Tiles
 from smokescope.uncertainty import LN2, Decomposition
 
 SETTINGS = InputSettings(height=32, width=48)  # tiles of 64 x 96

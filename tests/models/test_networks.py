@@ -13,8 +13,9 @@ from smokescope.models.attention import RCAB, ChannelAttention
 from smokescope.models.decoder import BayesianDecoder, Injection, LatentReduction, Reduction
 from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.inference_net import LOG_VARIANCE_BOUND, InferenceNet, Posterior
-from smokescope.models.resnet import Encoder, ResNet, Stride
+from smokescope.models.resnet import Encoder, ResNet
 from smokescope.models.uncertainty_net import UncertaintyNet
+from smokescope.settings.choices import Stride
 from smokescope.uncertainty import LN2, binary_entropy
 from tests.models.base import ModelTester, open_paths, unreached
 

@@ -11,10 +11,11 @@ from smokescope.errors import SmokescopeError
 from smokescope.export.cache import load_exported
 from smokescope.export.choice import installed
 from smokescope.inference.devices import devices, has_gpu
-from smokescope.inference.engines.formats import Format, format_of
+from smokescope.inference.engines.formats import format_of
 from smokescope.inference.engines.onnx import OnnxEngine
 from smokescope.inference.engines.openvino import OpenVinoEngine
 from smokescope.inference.segmenter import load_engine
+from smokescope.settings.choices import Format
 
 NAMES: dict[Format, str] = {"onnx": OnnxEngine.name, "openvino": OpenVinoEngine.name}
 

@@ -11,10 +11,11 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from smokescope import load
 from smokescope.benchmark.picture import landscape
+from smokescope.settings.choices import EngineName
 
 if TYPE_CHECKING:
     from smokescope.inference import Segmenter
@@ -34,7 +35,7 @@ class Task:
     """
 
     model: str | None
-    engine: Literal["torch", "onnx", "openvino"] | None
+    engine: EngineName | None
     device: str = "cpu"
     compiled: bool = False
     height: int

@@ -11,7 +11,8 @@ from torch import Tensor
 from smokescope.checkpoints.files import read_tensors, write_tensors
 from smokescope.data.files import open_input
 from smokescope.errors import SmokescopeError
-from smokescope.models.resnet import ResNet, Stride
+from smokescope.models.resnet import ResNet
+from smokescope.settings.choices import Stride
 
 
 def load_encoder(encoder: ResNet, path: Path) -> None:

@@ -1,19 +1,12 @@
 """`smokescope convert`: foreign encoder weights to safetensors, and models to smaller or retuned ones."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from smokescope.errors import SmokescopeError
-
-
-class StrideChoice(StrEnum):
-    """Where a stage of the network strides."""
-
-    V1 = "v1"
-    V1_5 = "v1.5"
+from smokescope.settings.choices import Stride
 
 
 def convert(
@@ -34,7 +27,7 @@ def convert(
         typer.Option(metavar="FILE", help="Figures for a model to say of itself, of `evaluate --json`."),
     ] = None,
     stride: Annotated[
-        StrideChoice | None,
+        Stride | None,
         typer.Option(help="Where ResNet-50 strides: torchvision's v1.5 if not said, or the original v1."),
     ] = None,
 ) -> None:
@@ -56,9 +49,9 @@ def convert(
         raise SmokescopeError(f"{source} is no .safetensors file: --int8, --set and --figures are for models")
     from smokescope.checkpoints.encoder import convert_encoder
 
-    strides = stride or StrideChoice.V1_5
-    convert_encoder(source, out, strides.value)
-    typer.echo(f"{out}: ResNet-50 encoder with {strides.value} strides")
+    strides = stride or "v1.5"
+    convert_encoder(source, out, strides)
+    typer.echo(f"{out}: ResNet-50 encoder with {strides} strides")
 
 
 def _numbers(overrides: list[str]) -> dict[str, float]:

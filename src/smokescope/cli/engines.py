@@ -6,29 +6,20 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from smokescope.cli.console import printable
+from smokescope.settings.choices import EngineName, Tiles
 
 if TYPE_CHECKING:
     from smokescope.inference import Segmenter
 
 
-class EngineChoice(StrEnum):
-    """As `smokescope.export.choice.EngineName`."""
-
-    auto = "auto"
-    torch = "torch"
-    onnx = "onnx"
-    openvino = "openvino"
-
-
 EngineOption = Annotated[
-    EngineChoice | None,
+    EngineName | None,
     typer.Option(help="What computes; auto: the fastest here. By default torch, or what a file is for."),
 ]
 
@@ -36,14 +27,14 @@ EngineOption = Annotated[
 def load_segmenter(
     model: Path | None,
     device: str,
-    engine: EngineChoice | None,
-    tiles: Literal["auto", "never", "always"] = "auto",
+    engine: EngineName | None,
+    tiles: Tiles = "auto",
 ) -> Segmenter:
     """As `smokescope.load`; what there is to say meanwhile goes to stderr."""
     from smokescope import load
 
     with telling():
-        return load(model, device, tiles, None if engine is None else engine.value)
+        return load(model, device, tiles, engine)
 
 
 def shown(segmenter: Segmenter) -> str:

@@ -14,7 +14,7 @@ import typer
 from smokescope.cli.checking import check_first, work_on_checked
 from smokescope.cli.console import progress_bar
 from smokescope.cli.devices import DEVICE_HELP, enough_memory
-from smokescope.cli.engines import EngineChoice, EngineOption, load_segmenter, shown
+from smokescope.cli.engines import EngineOption, load_segmenter, shown
 from smokescope.errors import SmokescopeError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from smokescope.data.sets import PictureName, PictureSet
     from smokescope.inference.evaluation import Evaluation, Evaluator
     from smokescope.metrics import Interval
+    from smokescope.settings.choices import EngineName
 
 Kind = Literal["json", "csv", "page"]
 
@@ -173,7 +174,7 @@ def _measured(
         return [evaluator.finish() for evaluator in evaluators]
 
 
-def _sampling(engine: EngineChoice | None, model: Path | None) -> EngineChoice | None:
+def _sampling(engine: EngineName | None, model: Path | None) -> EngineName | None:
     """The engine to draw samples in: PyTorch, or an exported model's own.
 
     Raises:
@@ -183,12 +184,12 @@ def _sampling(engine: EngineChoice | None, model: Path | None) -> EngineChoice |
 
     if format_of(model):
         return engine
-    if engine not in (None, EngineChoice.auto, EngineChoice.torch):
+    if engine not in (None, "auto", "torch"):
         raise SmokescopeError(
-            f"--engine {engine.value} draws samples only of models exported with --monte-carlo: use torch, "
+            f"--engine {engine} draws samples only of models exported with --monte-carlo: use torch, "
             "or name such a file"
         )
-    return EngineChoice.torch
+    return "torch"
 
 
 def _targets(json_file: Path | None, csv_file: Path | None, out: Path | None) -> dict[Path, Kind]:

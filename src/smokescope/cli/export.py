@@ -1,23 +1,16 @@
 """`smokescope export`: a model for other engines."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from smokescope.errors import SmokescopeError
-
-
-class FormatChoice(StrEnum):
-    """As `smokescope.inference.engines.formats.Format`, for typer."""
-
-    onnx = "onnx"
-    openvino = "openvino"
+from smokescope.settings.choices import Format
 
 
 def export(
-    format: Annotated[FormatChoice, typer.Option(help="onnx: one file; openvino: .xml and .bin beside it.")],
+    format: Annotated[Format, typer.Option(help="onnx: one file; openvino: .xml and .bin beside it.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write, .onnx or .xml.")],
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A safetensors model; by default the embedded one.")
@@ -44,9 +37,7 @@ def export(
 
     if calibrate and not int8:
         raise SmokescopeError("--calibrate is for --int8, which is not given")
-    found = export_model(
-        model, format.value, out, int8=int8, calibrate=calibrate or [], monte_carlo=monte_carlo
-    )
+    found = export_model(model, format, out, int8=int8, calibrate=calibrate or [], monte_carlo=monte_carlo)
     told = (
         f"its maps differ from PyTorch's by {found.difference:.1e} at most"
         if found.correlation is None

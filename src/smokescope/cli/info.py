@@ -12,7 +12,7 @@ from smokescope import __version__
 from smokescope.cli.console import printable
 
 if TYPE_CHECKING:
-    from smokescope.inference.engines.formats import Format
+    from smokescope.settings.choices import Format
 
 PACKAGES = ("torch", "numpy", "pillow", "safetensors", "torchmetrics", "opencv-python-headless")
 

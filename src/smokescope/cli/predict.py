@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ from smokescope.cli.console import Outcome, complain, progress_bar, work_through
 from smokescope.cli.devices import DEVICE_HELP, enough_memory
 from smokescope.cli.engines import EngineOption, load_segmenter, shown
 from smokescope.errors import SmokescopeError
+from smokescope.settings.choices import Tiles
 
 if TYPE_CHECKING:
     from smokescope.data.inputs import PictureFile
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from smokescope.report.annotate import Show
 
     Annotate = Callable[[PictureFile, Path, Segmenter, int, Mapping[str, object], Show], None]
-
-
-class TilesChoice(StrEnum):
-    """As `smokescope.inference.tiles.Tiles`."""
-
-    auto = "auto"
-    never = "never"
-    always = "always"
 
 
 def predict(
@@ -45,8 +37,8 @@ def predict(
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
     engine: EngineOption = None,
     tiles: Annotated[
-        TilesChoice, typer.Option(help="Look at large pictures in parts too, for small smoke.")
-    ] = TilesChoice.auto,
+        Tiles, typer.Option(help="Look at large pictures in parts too, for small smoke.")
+    ] = "auto",
     every: Annotated[int, typer.Option(min=1, help="Of a video, look at every so many frames.")] = 1,
     coco: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all regions in COCO's layout.")
@@ -75,9 +67,9 @@ def predict(
 
     found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES)
     refuse_replacing(found.pictures, out)
-    segmenter = load_segmenter(model, device, engine, tiles.value)
+    segmenter = load_segmenter(model, device, engine, tiles)
     identity = _identity(model, segmenter)
-    about = {"smokescope": __version__, "model": identity, "tiles": tiles.value}
+    about = {"smokescope": __version__, "model": identity, "tiles": tiles}
     try_folder(out)
     if coco:
         results = (result for file in found.pictures for result in (file.path, *possible_results(file, out)))

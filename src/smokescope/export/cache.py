@@ -20,9 +20,10 @@ from smokescope.checkpoints.embedded import model_file
 from smokescope.data.files import write_together
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.base import Engine
-from smokescope.inference.engines.formats import ENDINGS, Format
+from smokescope.inference.engines.formats import ENDINGS
 from smokescope.inference.identity import file_checksum
 from smokescope.inference.segmenter import load_engine
+from smokescope.settings.choices import Format
 
 log = logging.getLogger(__name__)
 

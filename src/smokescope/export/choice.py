@@ -3,18 +3,17 @@
 import logging
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from smokescope.errors import SmokescopeError
 from smokescope.export.cache import load_exported
 from smokescope.inference.devices import has_gpu
 from smokescope.inference.engines.base import Engine
-from smokescope.inference.engines.formats import Format, format_of
+from smokescope.inference.engines.formats import format_of
 from smokescope.inference.segmenter import load_engine
+from smokescope.settings.choices import EngineName, Format
 
 log = logging.getLogger(__name__)
-
-EngineName = Literal["auto", "torch", "onnx", "openvino"]
 
 # On CPUs, the fastest first; docs/engines.md has the measurements.
 PACKAGES: dict[Format, str] = {"onnx": "onnxruntime", "openvino": "openvino"}

@@ -18,8 +18,9 @@ from smokescope.export.samples import samples_to_onnx
 from smokescope.export.trial import check_correlation, check_difference
 from smokescope.inference.engines.base import Pixels
 from smokescope.inference.engines.exported import samples_file
-from smokescope.inference.engines.formats import ENDINGS, Format
+from smokescope.inference.engines.formats import ENDINGS
 from smokescope.models.pipeline import Pipeline
+from smokescope.settings.choices import Format
 
 TRIAL = 6  # pictures on which 8 bits are tried
 OWN = ("layout", "class", "weights")  # of the safetensors file: how its weights are stored says nothing here

@@ -21,7 +21,7 @@ from smokescope.inference.engines.base import Engine, Maps
 from smokescope.inference.engines.exported import refuse_samples
 from smokescope.inference.engines.formats import format_of
 from smokescope.inference.prediction import Prediction
-from smokescope.inference.tiles import Tiles
+from smokescope.settings.choices import Tiles
 from smokescope.settings.input import InputSettings
 from smokescope.settings.verdicts import VerdictSettings
 

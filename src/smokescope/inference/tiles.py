@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smokescope.settings.choices import Tiles
 from smokescope.settings.input import InputSettings, network_size
-
-Tiles = Literal["auto", "never", "always"]
-"""Cut a picture into tiles: if it is large, never, or whenever it is larger than one tile."""
 
 SHRINK = 2.0  # the most that a side is shrunk for the network: what a tile shows, and when "auto" begins
 OVERLAP = 0.25  # of a tile's side

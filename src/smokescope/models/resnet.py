@@ -8,11 +8,11 @@ He et al., "Deep Residual Learning for Image Recognition", CVPR 2016. The paper'
 """
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
-Stride = Literal["v1", "v1.5"]
+from smokescope.settings.choices import Stride
 
 
 @runtime_checkable

@@ -6,8 +6,8 @@ from typing import Literal
 
 from smokescope.models.decoder import Fusion, Injection, Reduction
 from smokescope.models.dropout import DropoutUnit
-from smokescope.models.resnet import Stride
 from smokescope.models.uncertainty_net import Base
+from smokescope.settings.choices import Stride
 from smokescope.settings.plain import PlainSettings
 from smokescope.settings.ranges import refuse_outside
 

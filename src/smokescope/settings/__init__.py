@@ -1,1 +1,1 @@
-"""What travels with a model as plain values; free of torch, since exported models run without it."""
+"""What travels with a model as plain values and what people choose, free of torch, as exported models are."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smokescope.inference.tiles import Tiles
+from smokescope.settings.choices import Tiles
 from smokescope.settings.input import InputSettings
 from smokescope.settings.verdicts import VerdictSettings
 

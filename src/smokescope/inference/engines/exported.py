@@ -15,7 +15,8 @@ from smokescope.inference.engines.base import Engine, Maps, Pixels
 from smokescope.inference.engines.card import INPUT, Card
 from smokescope.inference.engines.draws import SampleSettings, draw
 from smokescope.inference.engines.tiled import predict_tiled
-from smokescope.inference.tiles import Tiles, wants_tiles
+from smokescope.inference.tiles import wants_tiles
+from smokescope.settings.choices import Tiles
 
 if TYPE_CHECKING:
     from torch import Tensor

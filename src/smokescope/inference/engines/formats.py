@@ -1,9 +1,8 @@
-"""What models are exported to, and the endings by which their files are known."""
+"""The endings by which exported models' files are known."""
 
 from pathlib import Path
-from typing import Literal
 
-Format = Literal["onnx", "openvino"]
+from smokescope.settings.choices import Format
 
 ENDINGS: dict[Format, str] = {"onnx": ".onnx", "openvino": ".xml"}
 

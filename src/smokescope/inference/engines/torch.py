@@ -8,10 +8,11 @@ from torch import Tensor
 
 from smokescope.inference.devices import choose_device
 from smokescope.inference.engines.base import Engine, Maps, Pixels
-from smokescope.inference.tiles import Tiles, wants_tiles
+from smokescope.inference.tiles import wants_tiles
 from smokescope.inference.tiling import predict_tiled
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
+from smokescope.settings.choices import Tiles
 from smokescope.uncertainty import Decomposition
 
 
