@@ -7,11 +7,13 @@
     diverse shapes        compactness
     object occlusion      parts
 
-Every function takes the smoke as an H x W array of booleans and the picture as H x W x 3 8-bit RGB. Lengths
-are shares of the longer side, so that figures of small and of large pictures compare.
+Smoke is an H x W array of booleans and a picture H x W x 3 8-bit RGB; what several measures need of a picture
+is found once and handed to them. Lengths are shares of the longer side, so that figures of small and of large
+pictures compare.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import cv2
@@ -35,6 +37,13 @@ TRANSMISSION_SIDE = 480  # the paper's picture size, which its 15-pixel patch go
 GRID = 24  # cells along each side of a map of places; three thirds of eight
 
 
+class ChannelRange(NamedTuple):
+    """Smallest and largest channel of each pixel, H x W."""
+
+    smallest: Picture
+    largest: Picture
+
+
 class SmokeAttributes(NamedTuple):
     """The measures that need a mask; None where there is nothing to measure."""
 
@@ -53,14 +62,15 @@ def measure_smoke(picture: Picture, smoke: Smoke) -> SmokeAttributes:
     """All measures of one picture's smoke. Without any, size and parts are 0 and the rest is None."""
     x, y = place(smoke) or (None, None)
     inside, outside = transmissions(picture, smoke)
+    separate = parts(smoke)
     return SmokeAttributes(
         size=size(smoke),
         place_x=x,
         place_y=y,
         off_centre=None if x is None or y is None else off_centre(x, y),
         contrast=contrast(picture, smoke),
-        compactness=compactness(smoke),
-        parts=len(parts(smoke)),
+        compactness=compactness(separate),
+        parts=len(separate),
         transmission_inside=inside,
         transmission_outside=outside,
     )
@@ -162,7 +172,7 @@ def parts(smoke: Smoke) -> list[Smoke]:
     return [labels == i + 1 for i in kept]
 
 
-def compactness(smoke: Smoke) -> float | None:
+def compactness(separate: Sequence[Smoke]) -> float | None:
     """How round the smoke is: 4 pi area / perimeter², 1 for a disc, pi/4 for a square, near 0 for threads.
 
     Each part is measured for itself and weighs as its area, so that a second part does not count as a ragged
@@ -172,7 +182,7 @@ def compactness(smoke: Smoke) -> float | None:
     a line of pixels is a rod. Holes are filled. None without smoke.
     """
     figures, areas = [], []
-    for part in parts(smoke):
+    for part in separate:
         outlines, _ = cv2.findContours(part.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
         outline = outlines[0]
         finest = max(0.75, DETAIL * math.sqrt(cv2.contourArea(outline)))
@@ -183,13 +193,13 @@ def compactness(smoke: Smoke) -> float | None:
     return float(np.average(figures, weights=areas)) if figures else None
 
 
-def confusable(picture: Picture, smoke: Smoke) -> float:
+def confusable(channels: ChannelRange, smoke: Smoke) -> float:
     """Share of the picture, 0 to 1, that is bright and grey like smoke and is not smoke.
 
     Bright: the largest channel is at least CONFUSABLE_VALUE. Grey: HSV's saturation, (largest - smallest) /
     largest channel, is at most CONFUSABLE_SATURATION. Cloud, haze, fog and glare are; bare rock can be.
     """
-    smallest, largest = channel_range(picture)
+    smallest, largest = channels
     alike = (largest >= CONFUSABLE_VALUE * 255) & (largest - smallest <= CONFUSABLE_SATURATION * largest)
     return float((alike & ~smoke).mean())
 
@@ -209,7 +219,7 @@ def transmissions(picture: Picture, smoke: Smoke) -> tuple[float | None, float |
     )
 
 
-def channel_range(picture: Picture) -> tuple[Picture, Picture]:
-    """Smallest and largest channel of each pixel, H x W; many times as quick as a reduction by numpy."""
+def channel_range(picture: Picture) -> ChannelRange:
+    """A picture's; many times as quick as a reduction by numpy."""
     red, green, blue = picture[..., 0], picture[..., 1], picture[..., 2]
-    return np.minimum(np.minimum(red, green), blue), np.maximum(np.maximum(red, green), blue)
+    return ChannelRange(np.minimum(np.minimum(red, green), blue), np.maximum(np.maximum(red, green), blue))

@@ -1,6 +1,7 @@
 """How good a picture is, in figures; the paper's authors discarded poor ones by hand.
 
-Each function takes an H x W x 3 8-bit RGB picture. Brightness is luma by ITU-R BT.601, from 0 to 1.
+A picture is H x W x 3 8-bit RGB. Brightness is luma by ITU-R BT.601, H x W in grey levels, found once
+for the three measures that take it.
 """
 
 from typing import NamedTuple
@@ -9,8 +10,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from smokescope.data.attributes import Picture, channel_range
+from smokescope.data.attributes import ChannelRange, Picture
 from smokescope.data.pictures import shrink
+
+Luma = NDArray[np.float32]
 
 SHARPNESS_SIDE = 256  # the smallest pictures of the sets in use (SYN70K): shrunk to it, all sets compare
 NIGHT = 0.2  # mean luma; the darkest daylight picture of SMOKE5K's real ones has 0.32
@@ -31,45 +34,46 @@ class Quality(NamedTuple):
     blockiness: float
 
 
-def measure_quality(picture: Picture) -> Quality:
+def measure_quality(picture: Picture, channels: ChannelRange) -> Quality:
     """All measures of one picture's quality."""
-    brightness = luminance(picture)
-    dark, bright = clipped(picture)
+    grey = luma(picture)
+    brightness = luminance(grey)
+    dark, bright = clipped(channels)
     return Quality(
-        sharpness=sharpness(picture),
+        sharpness=sharpness(grey),
         luminance=brightness,
         night=brightness < NIGHT,
         clipped_dark=dark,
         clipped_bright=bright,
-        blockiness=blockiness(picture),
+        blockiness=blockiness(grey),
     )
 
 
-def luminance(picture: Picture) -> float:
+def luminance(grey: Luma) -> float:
     """Mean luma, 0 (black) to 1 (white). Under NIGHT a picture counts as taken by night."""
-    return float(_luma(picture).mean()) / 255
+    return float(grey.mean()) / 255
 
 
-def clipped(picture: Picture) -> tuple[float, float]:
+def clipped(channels: ChannelRange) -> tuple[float, float]:
     """Shares of the picture, 0 to 1, that are too dark and too bright to show anything.
 
     Too dark: no channel is above CLIP. Too bright: none is below 255 - CLIP.
     """
-    smallest, largest = channel_range(picture)
+    smallest, largest = channels
     return float((largest <= CLIP).mean()), float((smallest >= 255 - CLIP).mean())
 
 
-def sharpness(picture: Picture) -> float:
+def sharpness(grey: Luma) -> float:
     """Variance of the Laplacian of luma (grey levels²), the longer side shrunk to SHARPNESS_SIDE.
 
     The Laplacian is [[0, 1, 0], [1, -4, 1], [0, 1, 0]]. Blur takes it towards 0; so do fog and a bare sky.
     Pictures smaller than that side are not enlarged.
     """
-    small = shrink(_luma(picture), SHARPNESS_SIDE)
+    small = shrink(grey, SHARPNESS_SIDE)
     return float(np.asarray(cv2.Laplacian(small, cv2.CV_32F, ksize=1)).var(dtype=np.float64))
 
 
-def blockiness(picture: Picture) -> float:
+def blockiness(grey: Luma) -> float:
     """How much more luma jumps across the borders of compression's blocks than inside them; 1 is not at all.
 
     Mean absolute difference of neighbours across every eighth line, divided by that across the other seven,
@@ -77,8 +81,7 @@ def blockiness(picture: Picture) -> float:
     averaged over rows and columns. At the picture's own size: scaling wipes the grid out. 1 where a side is
     too short to tell.
     """
-    luma = _luma(picture)
-    return float(np.mean([_grid_ratio(np.abs(np.diff(luma, axis=axis)).mean(1 - axis)) for axis in (0, 1)]))
+    return float(np.mean([_grid_ratio(np.abs(np.diff(grey, axis=axis)).mean(1 - axis)) for axis in (0, 1)]))
 
 
 def _grid_ratio(jumps: NDArray[np.float32]) -> float:
@@ -89,5 +92,6 @@ def _grid_ratio(jumps: NDArray[np.float32]) -> float:
     return float((means.max() + FLAT) / (others + FLAT))
 
 
-def _luma(picture: Picture) -> NDArray[np.float32]:
+def luma(picture: Picture) -> Luma:
+    """A picture's luma, from 0 to 255."""
     return np.asarray(cv2.cvtColor(picture.astype(np.float32), cv2.COLOR_RGB2GRAY), np.float32)

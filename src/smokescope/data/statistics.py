@@ -13,6 +13,7 @@ from smokescope.data.attributes import (
     Picture,
     SmokeAttributes,
     centre_bias,
+    channel_range,
     confusable,
     measure_smoke,
     place_map,
@@ -77,10 +78,10 @@ class Statistics:
         """Measure a picture, H x W x 3, and its mask, H x W; smoke is where the mask exceeds 0.5."""
         smoke = np.zeros(picture.shape[:2], np.bool_) if mask is None else mask > 0.5
         attributes = None if mask is None else measure_smoke(picture, smoke)
+        channels = channel_range(picture)
+        alike, quality = confusable(channels, smoke), measure_quality(picture, channels)
         height, width = smoke.shape
-        self.rows.append(
-            Measures(name, width, height, attributes, confusable(picture, smoke), measure_quality(picture))
-        )
+        self.rows.append(Measures(name, width, height, attributes, alike, quality))
         self.places += place_map(smoke)
 
     def column(self, attribute: str) -> list[Value]:
