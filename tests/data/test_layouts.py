@@ -14,6 +14,7 @@ from smokescope.data.layouts import (
     list_negatives,
     list_pairs,
     list_pictures,
+    list_unmasked,
     read_pair,
     refuse_problems,
     try_pairs,
@@ -273,3 +274,13 @@ def test_pairs_are_worked_on_side_by_side_in_order(tmp_path: Path) -> None:
     assert isinstance(results.pop(7), SmokescopeError)
     assert results == [i for i in range(20) if i != 7]
     assert seen == [(i, 20) for i in range(1, 21)]
+
+
+def test_pictures_are_listed_whether_they_have_masks_or_not(tmp_path: Path) -> None:
+    picture(tmp_path / "set/IMG/a.jpg")
+    picture(tmp_path / "set/strokes/a.png")
+    picture(tmp_path / "plain/day/b.jpg")
+    assert list_unmasked(tmp_path / "set") == Listing([Pair("a", tmp_path / "set/IMG/a.jpg", None)], [])
+    assert [pair.name for pair in list_unmasked(tmp_path / "plain").pairs] == ["day/b"]
+    with pytest.raises(SmokescopeError, match="none is not a folder"):
+        list_unmasked(tmp_path / "none")

@@ -3,7 +3,7 @@
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -36,6 +36,44 @@ def open_input(path: Path) -> BinaryIO:
         raise SmokescopeError(f"{path} does not exist") from None
     except OSError as error:
         raise SmokescopeError(f"{path} cannot be read: {plain_reason(error)}") from error
+
+
+def walk(
+    folder: Path, suffixes: Container[str], fail: Callable[[OSError], object], out: Path | None = None
+) -> Iterator[Path]:
+    """Find files below a folder by their suffix, those of a folder in the order of names.
+
+    What is hidden is passed over.
+
+    Args:
+        folder: Where to begin.
+        suffixes: In lower case.
+        fail: Told of each folder that cannot be read; it may raise.
+        out: A folder that is passed over too: results of an earlier run are no inputs.
+    """
+    for root, folders, files in os.walk(folder, onerror=fail):
+        here = Path(root)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and not (out and same_folder(here / name, out))
+        )
+        for file in sorted(files):
+            if Path(file).suffix.lower() in suffixes and not file.startswith("."):
+                yield here / file
+
+
+def same_folder(one: Path, other: Path) -> bool:
+    """Whether two names stand for one folder; not, where one is not there."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def unreadable_folder(error: OSError) -> SmokescopeError:
+    """The sentence on a folder of which the operating system shows nothing."""
+    return SmokescopeError(f"the folder {error.filename} cannot be read: {plain_reason(error)}")
 
 
 def make_folder(path: Path) -> list[Path]:

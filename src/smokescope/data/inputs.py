@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from smokescope.data.files import plain_reason
+from smokescope.data.files import plain_reason, same_folder, unreadable_folder, walk
 from smokescope.data.pictures import SUFFIXES
 from smokescope.errors import SmokescopeError
 
@@ -59,7 +59,7 @@ def collect_pictures(inputs: Sequence[Path], out: Path, suffixes: Container[str]
     pictures: dict[Path, PictureFile] = {}
     problems: list[SmokescopeError] = []
     for given in _expand(inputs, problems):
-        if _same_folder(given, out):
+        if same_folder(given, out):
             raise SmokescopeError(
                 f"{given} is both read and written to, and the next run would read this one's results: "
                 "name another output folder"
@@ -99,22 +99,10 @@ def _walk(
     folder: Path, out: Path, suffixes: Container[str], problems: list[SmokescopeError]
 ) -> Iterator[PictureFile]:
     def note(error: OSError) -> None:
-        problems.append(SmokescopeError(f"the folder {error.filename} cannot be read: {plain_reason(error)}"))
+        problems.append(unreadable_folder(error))
 
-    for root, folders, files in os.walk(folder, onerror=note):
-        here = Path(root)
-        folders[:] = sorted(f for f in folders if not f.startswith(".") and not _same_folder(here / f, out))
-        for file in sorted(files):
-            path = here / file
-            if path.suffix.lower() in suffixes and not file.startswith("."):
-                yield PictureFile(path, path.relative_to(folder).with_suffix(""))
-
-
-def _same_folder(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:  # one of them is not there
-        return False
+    for path in walk(folder, suffixes, note, out):
+        yield PictureFile(path, path.relative_to(folder).with_suffix(""))
 
 
 def _refuse_collisions(pictures: Iterable[PictureFile]) -> None:

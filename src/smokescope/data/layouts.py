@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smokescope.data.files import plain_reason
+from smokescope.data.files import unreadable_folder, walk
 from smokescope.data.masks import read_mask
 from smokescope.data.pictures import SUFFIXES, read_picture
 from smokescope.errors import SmokescopeError
@@ -138,6 +138,16 @@ def list_negatives(folder: Path) -> Listing:
     return Listing(single, problems)
 
 
+def list_unmasked(folder: Path) -> Listing:
+    """List the pictures of a data set, whether they have masks or not, or of any other folder.
+
+    Raises:
+        SmokescopeError: The folder is missing, or holds no pictures.
+    """
+    named = _folders_in(folder)
+    return list_negatives(next((named[name] for name, _ in LAYOUTS if name in named), folder))
+
+
 def list_pictures(folder: Path) -> Listing:
     """List the pairs of a data set; of any other folder all pictures, as ones without smoke.
 
@@ -254,14 +264,19 @@ def _ambiguous(name: str, files: Sequence[Path]) -> SmokescopeError:
 
 def _find_layout(folder: Path) -> tuple[Path, Path] | None:
     """The folders of pictures and of masks, where there are both."""
-    if not folder.is_dir():
-        raise SmokescopeError(f"{folder} is not a folder")
-    _, inside, _ = next(os.walk(folder, onerror=_fail))
-    named = {name.lower(): folder / name for name in sorted(inside)}  # of IMG and img, the latter
+    named = _folders_in(folder)
     for pictures, masks in LAYOUTS:
         if pictures in named and masks in named:
             return named[pictures], named[masks]
     return None
+
+
+def _folders_in(folder: Path) -> dict[str, Path]:
+    """The folders in a folder, by their names in small letters."""
+    if not folder.is_dir():
+        raise SmokescopeError(f"{folder} is not a folder")
+    _, inside, _ = next(os.walk(folder, onerror=_fail))
+    return {name.lower(): folder / name for name in sorted(inside)}  # of IMG and img, the latter
 
 
 def _is_named_as_mask(name: str, pictures: Container[str]) -> bool:
@@ -277,16 +292,12 @@ def _known_layouts() -> str:
 
 
 def _fail(error: OSError) -> None:
-    raise SmokescopeError(f"the folder {error.filename} cannot be read: {plain_reason(error)}")
+    raise unreadable_folder(error)
 
 
 def _index(folder: Path) -> dict[str, list[Path]]:
     """Pictures below a folder by their name, hidden files left out."""
     found: dict[str, list[Path]] = {}
-    for root, folders, files in os.walk(folder, onerror=_fail):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for file in sorted(files):
-            path = Path(root, file)
-            if path.suffix.lower() in SUFFIXES and not file.startswith("."):
-                found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), []).append(path)
+    for path in walk(folder, SUFFIXES, _fail):
+        found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), []).append(path)
     return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from smokescope.data.attributes import parts
-from smokescope.data.layouts import LAYOUTS, Listing, Pair, list_negatives, refuse_other_size
+from smokescope.data.layouts import Pair, refuse_other_size
 from smokescope.data.pictures import decode, read_picture
 from smokescope.data.strokes import Ends, Region, draw_stroke
 from smokescope.data.tables import as_on_disk
@@ -94,16 +94,6 @@ def read_scribble(path: Path) -> NDArray[np.uint8]:
                 "2 (background), nor black or white, red, and green or blue"
             )
         return result
-
-
-def list_unmasked(folder: Path) -> Listing:
-    """List the pictures of a data set, whether they have masks or not, or of any other folder.
-
-    Raises:
-        SmokescopeError: The folder is missing, or holds no pictures.
-    """
-    inside = {path.name.lower(): path for path in sorted(folder.glob("*")) if path.is_dir()}
-    return list_negatives(next((inside[name] for name, _ in LAYOUTS if name in inside), folder))
 
 
 def read_scribbled(pair: Pair) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

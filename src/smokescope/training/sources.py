@@ -10,8 +10,15 @@ from pathlib import Path
 
 from smokescope.data.cache import PictureCache
 from smokescope.data.folds import Folds
-from smokescope.data.layouts import Listing, Progress, list_pairs, list_pictures, refuse_among, try_pairs
-from smokescope.data.scribbles import list_unmasked
+from smokescope.data.layouts import (
+    Listing,
+    Progress,
+    list_pairs,
+    list_pictures,
+    list_unmasked,
+    refuse_among,
+    try_pairs,
+)
 from smokescope.data.sets import find_set
 from smokescope.errors import SmokescopeError
 from smokescope.training.settings import Kind, Source, TrainingSettings
