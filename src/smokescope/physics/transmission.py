@@ -20,6 +20,11 @@ def grey(pictures: Tensor) -> Tensor:
     return (0.299 * red).add(green, alpha=0.587).add(blue, alpha=0.114)
 
 
+def see_through(scene: Tensor, t: Tensor, light: Tensor) -> Tensor:
+    """I = J t + A (1 - t): what a camera sees of a scene J through smoke or haze of the colour A."""
+    return scene * t + light * (1 - t)
+
+
 def dark_channel(pictures: Tensor, patch: int = 15) -> Tensor:
     """Darkest value of any channel in the patch around each pixel (Eq. 15).
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from smokescope.physics.rendering.noise import per_picture
 from smokescope.physics.transmission import grey
 
 ROWS, COLUMNS = 96, 128  # the skyline is looked for at this size
@@ -50,7 +51,7 @@ def survey(pictures: Tensor) -> Backdrop:
     above = (row.unsqueeze(1) - torch.arange(ROWS, device=row.device).view(1, -1, 1)) / ROWS
     air = ((above > 0.01) & (above < 0.1)).unsqueeze(1).float()
     horizon = (small * air).sum((-2, -1), keepdim=True) / air.sum((-2, -1), keepdim=True).clamp(min=1)
-    horizon = torch.where(visible.view(-1, 1, 1, 1), horizon, small.mean((-2, -1), keepdim=True))
+    horizon = torch.where(per_picture(visible), horizon, small.mean((-2, -1), keepdim=True))
     tenth = light.flatten(2).topk(ROWS * COLUMNS // 10, 2)
     brightest = small.flatten(2).gather(2, tenth.indices.expand(-1, 3, -1)).mean(2)
     colour = (small - light).abs().mean((-3, -2, -1), keepdim=True)

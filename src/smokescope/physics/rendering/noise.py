@@ -10,6 +10,9 @@ from torch.nn import functional
 
 from smokescope.chance import fold_in, normal, uniform
 
+Palette = Sequence[tuple[tuple[float, float, float], float]]
+"""Colours, and how often each is met."""
+
 ROW = 32  # numbers that are drawn at once: as many as a picture of smoke takes
 
 
@@ -60,9 +63,19 @@ class Dice:
         # compared one by one: a tensor of edges would have to travel to the device
         return torch.stack([place >= edge for edge in edges]).sum(0)
 
+    def colour(self, palette: Palette) -> Tensor:
+        """Colours drawn by how often they are met, [N, 3, 1, 1]."""
+        known = torch.tensor([colour for colour, _ in palette], device=self.device)
+        return known[self.choose([weight for _, weight in palette])].view(-1, 3, 1, 1)
+
     def lattice(self, *shape: int) -> Tensor:
         """Uniform numbers in [-1, 1), [N, *shape]: what noise is interpolated from."""
         return uniform(self.keys(), *shape) * 2 - 1
+
+
+def per_picture(values: Tensor) -> Tensor:
+    """One number for each, [N], as [N, 1, 1, 1] to compute with pictures."""
+    return values.view(-1, 1, 1, 1)
 
 
 def turbulence(

@@ -15,8 +15,9 @@ from torch.nn import functional
 from smokescope.chance import SMOKE, fold_in
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
 from smokescope.physics.rendering.backdrop import Backdrop, fade, survey
-from smokescope.physics.rendering.noise import Dice, turbulence
+from smokescope.physics.rendering.noise import Dice, Palette, per_picture, turbulence
 from smokescope.physics.rendering.plume import FACE, Plumes, draw_habits, grow
+from smokescope.physics.transmission import see_through
 
 # The opacity at which a mask ends. Set by matching the contrast at the edges of real masks, see docs/data.md.
 EDGE_OPACITY = 0.24
@@ -27,7 +28,7 @@ SMALLEST, LARGEST = 0.0005, 0.9
 FILLING = 0.02  # of the pictures have smoke over a tenth of them or more: the log-normal's tail is thin
 BEHIND = 0.35  # of the sources stand behind the skyline, where there is one
 
-PALETTE = (  # reflectance, and how often: fresh smoke of vegetation is mostly white to grey
+PALETTE: Palette = (  # reflectance, and how often: fresh smoke of vegetation is mostly white to grey
     ((0.95, 0.95, 0.95), 3.0),
     ((0.80, 0.81, 0.83), 4.0),
     ((0.66, 0.69, 0.73), 3.0),
@@ -63,7 +64,7 @@ def render_smoke(backgrounds: Tensor, keys: Tensor, masks: Tensor | None = None)
     plumes = grow(dice, draw_habits(dice))
     depth, sunlight = _place(dice, plumes, backdrop, backgrounds.shape[-2:])
     t = torch.exp(-depth)
-    picture = backgrounds * t + _airlight(dice, backdrop, sunlight) * (1 - t)
+    picture = see_through(backgrounds, t, _airlight(dice, backdrop, sunlight))
     mask = outline(1 - t)
     if masks is not None:
         mask = torch.maximum(mask, (masks > 0.5).to(mask))
@@ -124,27 +125,24 @@ def _place(
     depth = seen[:, :1] * _detail(dice, side, size)
 
     rows = functional.interpolate(backdrop.skyline[:, None], width, mode="linear").unsqueeze(2) * height
-    hidden = (pixel_y.unsqueeze(1) - rows + 0.5).clamp(0, 1) * behind.view(-1, 1, 1, 1)
+    hidden = (pixel_y.unsqueeze(1) - rows + 0.5).clamp(0, 1) * per_picture(behind)
     return depth * (1 - hidden), sunlight
 
 
 def _detail(dice: Dice, side: Tensor, size: tuple[int, int] | torch.Size) -> Tensor:
     """Factor of the optical depth for eddies finer than the volume's cells, where it is seen large."""
     fine = turbulence(dice, size, (size[0] / 16, size[1] / 16), octaves=3, decay=0.7)
-    strength = ((side / FACE).log2() / 2).clamp(0, 1).view(-1, 1, 1, 1)
+    strength = per_picture(((side / FACE).log2() / 2).clamp(0, 1))
     return (1 + 1.2 * strength * fine).clamp(min=0)
 
 
 def _airlight(dice: Dice, backdrop: Backdrop, sunlight: Tensor) -> Tensor:
     """A: the smoke's own colour in the light there is, tinted by the air between it and the camera."""
-    colours = torch.tensor([colour for colour, _ in PALETTE], device=dice.device)
-    weights = [weight for _, weight in PALETTE]
-    first, second = colours[dice.choose(weights)], colours[dice.choose(weights)]
-    mix = dice.uniform()[:, None]
-    own = (first * mix + second * (1 - mix)).view(-1, 3, 1, 1)
-    own = fade(own, backdrop.colourful)
-    ambient = dice.uniform(0.35, 0.75).view(-1, 1, 1, 1)
-    exposure = backdrop.light * dice.uniform(0.8, 1.15).view(-1, 1, 1, 1)
+    first, second = dice.colour(PALETTE), dice.colour(PALETTE)
+    mix = per_picture(dice.uniform())
+    own = fade(first * mix + second * (1 - mix), backdrop.colourful)
+    ambient = per_picture(dice.uniform(0.35, 0.75))
+    exposure = backdrop.light * per_picture(dice.uniform(0.8, 1.15))
     lit = own * (ambient + (1 - ambient) * sunlight) * exposure
-    haze = (dice.uniform() ** 1.5 * 0.6).view(-1, 1, 1, 1)
+    haze = per_picture(dice.uniform() ** 1.5 * 0.6)
     return (lit * (1 - haze) + backdrop.horizon * haze).clamp(0, 1)

@@ -15,7 +15,7 @@ from torch.nn import functional
 from smokescope.chance import TRANSPLANT, fold_in
 from smokescope.physics.camera import gaussian_blur
 from smokescope.physics.rendering.backdrop import fade, survey
-from smokescope.physics.rendering.noise import Dice
+from smokescope.physics.rendering.noise import Dice, per_picture
 from smokescope.physics.transmission import grey
 
 SEEN = 0.02  # smoke that changes what lies behind it by less than this, on average, is drawn by nobody
@@ -44,7 +44,7 @@ def transplant(pictures: Tensor, masks: Tensor, backgrounds: Tensor, keys: Tenso
     theirs, ours = survey(pictures), survey(backgrounds)
     behind = fill(pictures, masks)
     # how opaque the densest smoke is nobody knows
-    airlight = _airlight(pictures, behind, masks, dice.uniform(0.6, 1.0).view(-1, 1, 1, 1))
+    airlight = _airlight(pictures, behind, masks, per_picture(dice.uniform(0.6, 1.0)))
     opacity = _opacity(pictures, behind, airlight) * gaussian_blur(
         masks, torch.ones(len(keys), device=keys.device)
     )
