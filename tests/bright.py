@@ -7,7 +7,7 @@ from torch import Tensor
 from smokescope.inference import Segmenter
 from smokescope.models import InputSettings, Pipeline, UNet, VerdictSettings
 from smokescope.uncertainty import LN2, Decomposition
-from tests.models.test_unet import TINY
+from tests.models.small import TINY
 
 VERDICTS = VerdictSettings(unsure_above=0.3, smoke_above=0.6, epistemic_above=0.2, least_area=0.001)
 

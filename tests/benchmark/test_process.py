@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.models.test_unet import TINY
+from tests.models.small import TINY
 
 from smokescope.benchmark.measure import Candidate, measure
 from smokescope.benchmark.process import Worker

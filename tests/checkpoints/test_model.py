@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.models.test_bvm import shrunk
-from tests.models.test_unet import TINY
+from tests.models.small import TINY, shrunk
 
 from smokescope.checkpoints.files import read_tensors, write_tensors
 from smokescope.checkpoints.model import checksum, load_model, save_model

@@ -4,21 +4,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.models.test_bvm import shrunk
+from tests.models.small import small_bvm
 
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model, save_model
 from smokescope.checkpoints.rewrite import rewrite_model
 from smokescope.errors import SmokescopeError
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, VerdictSettings
+from smokescope.models import InputSettings, Pipeline, VerdictSettings
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    torch.manual_seed(0)
     path = tmp_path / "m.safetensors"
     verdicts = VerdictSettings(unsure_above=0.2)
-    pipeline = Pipeline(SmokeBVM(shrunk(DEFAULT)), InputSettings(height=64, width=96), 1.5, 0.4, verdicts)
+    pipeline = Pipeline(small_bvm(), InputSettings(height=64, width=96), 1.5, 0.4, verdicts)
     save_model(pipeline, path, {"data": "some"})
     return path
 

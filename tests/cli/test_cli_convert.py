@@ -6,11 +6,11 @@ from subprocess import CompletedProcess
 
 import pytest
 import torch
-from tests.models.test_bvm import shrunk
+from tests.models.small import small_bvm
 
 from smokescope.checkpoints.files import read_tensors
 from smokescope.checkpoints.model import load_model, save_model
-from smokescope.models import DEFAULT, Pipeline, SmokeBVM
+from smokescope.models import Pipeline
 from smokescope.models.resnet import ResNet
 
 Run = Callable[..., CompletedProcess[str]]
@@ -55,7 +55,7 @@ def test_unknown_stride_is_bad_usage(tmp_path: Path, run: Run) -> None:
 
 def test_a_model_is_made_smaller_and_retuned(tmp_path: Path, run: Run) -> None:
     path, out = tmp_path / "m.safetensors", tmp_path / "out.safetensors"
-    save_model(Pipeline(SmokeBVM(shrunk(DEFAULT))), path)
+    save_model(Pipeline(small_bvm()), path)
     result = run("convert", path, "--out", out, "--int8", "--set", "verdicts.smoke_above=0.75")
     assert (result.returncode, result.stderr) == (0, "")
     assert out.stat().st_size < path.stat().st_size

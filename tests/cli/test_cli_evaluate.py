@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from tests.models.test_bvm import shrunk
-from tests.models.test_unet import TINY
+from tests.models.small import TINY, small_bvm
 
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import save_model
@@ -20,7 +19,7 @@ from smokescope.data.layouts import list_negatives, list_pairs, read_pair
 from smokescope.data.sets import PictureName
 from smokescope.inference import Segmenter
 from smokescope.inference.evaluation import Evaluator
-from smokescope.models import DEFAULT, InputSettings, Pipeline, build_model
+from smokescope.models import InputSettings, Pipeline, build_model
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -29,10 +28,7 @@ INPUT = InputSettings(height=64, width=64)
 
 @pytest.fixture(scope="module")
 def pipeline() -> Pipeline:
-    torch.manual_seed(0)
-    network = build_model(shrunk(DEFAULT))
-    network(torch.rand(4, 3, 64, 64))
-    return Pipeline(network, INPUT, temperature=1.5, threshold=0.45).eval()
+    return Pipeline(small_bvm(), INPUT, temperature=1.5, threshold=0.45).eval()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from tests.bright import bright, hill
-from tests.models.test_unet import TINY
+from tests.models.small import TINY
 
 import smokescope
 from smokescope.checkpoints.files import summarise

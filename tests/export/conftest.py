@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from tests.models.test_bvm import shrunk
+from tests.models.small import small_bvm
 
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import save_model
 from smokescope.export.onnx import to_onnx
 from smokescope.export.openvino import OpenVinoFiles, to_openvino
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, VerdictSettings
+from smokescope.models import InputSettings, Pipeline, VerdictSettings
 
 
 class Exported(NamedTuple):
@@ -27,10 +27,9 @@ class Exported(NamedTuple):
 
 def make_pipeline(fit: str = "aspect") -> Pipeline:
     """A model with opinions: weights at random, heads that make them count."""
-    torch.manual_seed(0)
-    network = SmokeBVM(shrunk(DEFAULT))
+    network = small_bvm()
     with torch.no_grad():
-        for _ in range(3):
+        for _ in range(2):
             network(torch.rand(4, 3, 64, 64))  # batch norm's statistics
         for head in (
             network.decoder.head,

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.data.hills import hills
 from tests.export.conftest import Exported, write_openvino
-from tests.models.test_bvm import shrunk
+from tests.models.small import shrunk
 
 from smokescope.export import int8_graph
 from smokescope.export.int8_graph import UNEVEN, as_batch, even_out, read_levels

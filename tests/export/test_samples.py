@@ -13,7 +13,7 @@ from tests.cli.conftest import run  # noqa: F401  # a fixture
 from tests.data.hills import hills
 from tests.export.conftest import Exported, make_once, make_pipeline, write_openvino
 from tests.export.test_refusals import marked
-from tests.models.test_bvm import shrunk
+from tests.models.small import shrunk
 from torch import Tensor
 
 import smokescope

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.models.test_bvm import shrunk
+from tests.models.small import small_bvm
 
 from smokescope.chance import make_keys
 from smokescope.data.comparison import Status
@@ -26,7 +26,7 @@ from smokescope.inference.evaluation import Evaluation, Evaluator, read_ahead
 from smokescope.inference.rows import rows_to_csv
 from smokescope.metrics import CalibrationError, FBeta, IntersectionOverUnion, MeanSquaredError, SmokeMetrics
 from smokescope.metrics.suite import flatten
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
+from smokescope.models import InputSettings, Pipeline
 
 SIZES = [(40, 70), (33, 33), (40, 70), (40, 70), (33, 33), (20, 90), (40, 70)]
 SCENES: list[Status | None] = ["seen", "unseen", "unseen", None, "seen", "seen", None]
@@ -36,9 +36,7 @@ Example = tuple[PictureName, NDArray[np.uint8], NDArray[np.float32], Status | No
 
 @pytest.fixture(scope="module")
 def segmenter() -> Segmenter:
-    torch.manual_seed(0)
-    network = SmokeBVM(shrunk(DEFAULT))
-    network(torch.rand(4, 3, 64, 64))
+    network = small_bvm()
     torch.nn.init.normal_(network.get_parameter("decoder.head.weight"), std=0.5)  # answers that vary
     return Segmenter(Pipeline(network, InputSettings(height=64, width=64), threshold=0.3), "cpu")
 

@@ -12,8 +12,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from tests.bright import Bright, hill
-from tests.models.test_bvm import shrunk
-from tests.models.test_unet import TINY
+from tests.models.small import TINY, small_bvm
 
 import smokescope
 from smokescope.chance import make_keys
@@ -22,7 +21,7 @@ from smokescope.data.pictures import encode_png
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Picture, Prediction, Segmenter
 from smokescope.inference import segmenter as module
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, UNet, VerdictSettings
+from smokescope.models import InputSettings, Pipeline, SmokeBVM, UNet, VerdictSettings
 
 MAPS = ("probability", "mask", "total", "aleatoric", "epistemic")
 
@@ -33,10 +32,7 @@ def picture(height: int, width: int, seed: int = 0) -> NDArray[np.uint8]:
 
 @pytest.fixture
 def pipeline() -> Pipeline:
-    torch.manual_seed(0)
-    network = SmokeBVM(shrunk(DEFAULT))
-    network(torch.rand(4, 3, 64, 64))
-    return Pipeline(network, InputSettings(height=64, width=64), temperature=0.7, threshold=0.48)
+    return Pipeline(small_bvm(), InputSettings(height=64, width=64), temperature=0.7, threshold=0.48)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.models.test_unet import TINY
+from tests.models.small import TINY
 from torch import Tensor
 
 from smokescope.inference import Segmenter, tiling

@@ -6,8 +6,7 @@ import torch
 from smokescope.models.build import build_model, shift_logits
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.settings import DEFAULT, ModelSettings
-from tests.models.test_bvm import shrunk
-from tests.models.test_unet import TINY
+from tests.models.small import TINY, shrunk
 
 
 @pytest.mark.parametrize("settings", [shrunk(DEFAULT), TINY], ids=["bvm", "unet"])

@@ -13,20 +13,7 @@ from smokescope.models.bvm import SmokeBVM, evaluating
 from smokescope.models.settings import DEFAULT, PAPER, ModelSettings
 from smokescope.uncertainty import decompose
 from tests.models.base import ModelTester, open_paths, unreached
-
-SMALL = {
-    "encoder_layers": [1, 1, 1, 1],
-    "encoder_width": 4,
-    "inference_width": 4,
-    "uncertainty_width": 4,
-    "aspp_bottleneck": 8,
-    "aspp_growth": 4,
-}
-
-
-def shrunk(settings: ModelSettings) -> ModelSettings:
-    """The same model, with fewer channels."""
-    return ModelSettings.from_dict({**settings.to_dict(), **SMALL})
+from tests.models.small import shrunk
 
 
 class BVMTester(ModelTester):
@@ -241,7 +228,7 @@ def test_every_setting_reaches_its_part() -> None:
         "aspp_bottleneck": 7,
     }
     with torch.device("meta"):
-        model = SmokeBVM(ModelSettings.from_dict({**PAPER.to_dict(), **SMALL, **given}))
+        model = SmokeBVM(ModelSettings.from_dict({**shrunk(PAPER).to_dict(), **given}))
     decoder = model.decoder
     assert (decoder.dropout, decoder.dropout_unit, model.uncertainty.base) == (0.1, "channel", "entropy")
     assert model.inference.mean.out_features == 5

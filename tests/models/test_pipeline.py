@@ -15,12 +15,10 @@ from smokescope.chance import make_keys
 from smokescope.models.build import SmokeModel
 from smokescope.models.bvm import Output, SmokeBVM
 from smokescope.models.pipeline import Pipeline, enlarge_samples, resize
-from smokescope.models.settings import DEFAULT
 from smokescope.models.unet import UNet
 from smokescope.settings.input import InputSettings, network_size
 from smokescope.uncertainty import LN2, Decomposition, decompose
-from tests.models.test_bvm import shrunk
-from tests.models.test_unet import TINY
+from tests.models.small import TINY, small_bvm
 
 SMALL = InputSettings(height=64, width=96)
 ASPECT = InputSettings(height=64, width=96, fit="aspect")
@@ -42,8 +40,7 @@ def echo(input: InputSettings, temperature: float = 1.0) -> tuple[Pipeline, Echo
 
 @pytest.fixture
 def bvm() -> SmokeBVM:
-    torch.manual_seed(0)
-    return SmokeBVM(shrunk(DEFAULT)).eval()
+    return small_bvm().eval()
 
 
 @settings(deadline=None)

@@ -10,8 +10,7 @@ from smokescope.models.settings import PAPER, UNET, ModelSettings
 from smokescope.models.unet import UNet
 from smokescope.uncertainty import binary_entropy
 from tests.models.base import ModelTester
-
-TINY = ModelSettings(architecture="unet", encoder_layers=(1, 1, 1, 1), encoder_width=4, unet_width=4)
+from tests.models.small import TINY
 
 
 class TestUNet(ModelTester):

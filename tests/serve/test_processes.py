@@ -13,11 +13,10 @@ from typing import Any
 
 import httpx
 import pytest
-import torch
 
 from smokescope.checkpoints.model import load_model, save_model
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM
-from tests.models.test_bvm import shrunk
+from smokescope.models import InputSettings, Pipeline
+from tests.models.small import small_bvm
 from tests.serve.service import is_ready, png, wait_until
 from tests.serve.test_figures import samples
 
@@ -159,9 +158,8 @@ def test_a_model_that_hangs_does_not_keep_it_for_ever() -> None:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(0)
     path = tmp_path_factory.mktemp("model") / "tiny.safetensors"
-    save_model(Pipeline(SmokeBVM(shrunk(DEFAULT)), InputSettings(height=64, width=64), 1.5), path)
+    save_model(Pipeline(small_bvm(), InputSettings(height=64, width=64), 1.5), path)
     return path
 
 
