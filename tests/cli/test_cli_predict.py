@@ -182,9 +182,30 @@ def test_a_picture_that_goes_meanwhile_spoils_no_report(
 
     monkeypatch.setattr(files, "write_together", write_and_tidy_up)
     done = run("predict", pictures / "smoke.png", pictures / "clear.png", "--out", out, "--model", model)
-    assert (done.returncode, done.stdout[:6]) == (1, "1 of 2")
-    assert done.stderr == f"smokescope: {pictures / 'smoke.png'} does not exist\n"
-    assert "1 picture: 0 smoke, 0 unsure, 1 nothing" in (out / "report.html").read_text()
+    assert (done.returncode, done.stdout[:6], done.stderr) == (0, "2 of 2", "")
+    page = (out / "report.html").read_text()
+    assert "2 pictures: 1 smoke, 0 unsure, 1 nothing" in page
+    assert page.count("replaced or removed since") == 1
+
+
+def test_a_camera_that_fails_does_not_look_quiet(run: Run, model: Path, tmp_path: Path) -> None:
+    latest, out = tmp_path / "latest.png", tmp_path / "out"
+    latest.write_bytes(encode_png(hill(20)))
+    run("predict", latest, "--out", out, "--model", model)
+    assert "1 picture: 0 smoke, 0 unsure, 1 nothing</h1>" in (out / "report.html").read_text()
+    latest.write_bytes(b"")
+    assert run("predict", latest, "--out", out, "--model", model, "--resume").returncode == 2
+    page = (out / "report.html").read_text()
+    assert "0 pictures: 0 smoke, 0 unsure, 0 nothing; 1 failed</h1>" in page
+    assert "latest.png is empty" in page
+
+
+def test_results_of_another_folder_are_no_pictures(
+    run: Run, model: Path, pictures: Path, tmp_path: Path
+) -> None:
+    run("predict", pictures, "--out", pictures / "monday", "--model", model)
+    done = run("predict", pictures, "--out", pictures / "tuesday", "--model", model)
+    assert (done.returncode, done.stdout[:6]) == (0, "3 of 3")
 
 
 def test_a_video_is_annotated_frame_by_frame(run: Run, model: Path, video: Path, tmp_path: Path) -> None:

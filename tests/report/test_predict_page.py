@@ -13,16 +13,16 @@ from tests.bright import bright, hill
 
 from smokescope.data.inputs import PictureFile
 from smokescope.data.pictures import encode_png
-from smokescope.errors import SmokescopeError
 from smokescope.report.predict_page import picture_side, predict_page
 from smokescope.report.predict_row import picture_row
-from smokescope.report.results import QUANTITIES, encode_results, read_result
+from smokescope.report.results import QUANTITIES, about_file, encode_results, read_result
 
 
 def row(folder: Path, name: str, red: int, side: int = 640) -> tuple[str, str]:
     picture = hill(red, 120, 160)
     (folder / f"{name}.png").write_bytes(encode_png(picture))
-    for ending, data in encode_results(picture, bright()(picture), {}).items():
+    about = about_file(folder / f"{name}.png")
+    for ending, data in encode_results(picture, bright()(picture), about).items():
         (folder / f"{name}{ending}").write_bytes(data)
     return picture_row(read_result(PictureFile(folder / f"{name}.png", Path(name)), folder), folder, side)
 
@@ -42,6 +42,29 @@ def test_a_row_has_the_picture_and_every_layer(tmp_path: Path) -> None:
     assert seen[15, 30, 3] == 255
     assert seen[100, 100, 3] < 40  # where there is nothing, the picture shows through
     assert np.asarray(found["mask"].convert("RGBA"))[..., 3].astype(bool).sum() == 200
+
+
+@pytest.mark.parametrize("what", ["replaced", "half-written", "gone"])
+def test_a_row_shows_the_picture_that_was_looked_at(tmp_path: Path, what: str) -> None:
+    row(tmp_path, "a", 230)
+    file = PictureFile(tmp_path / "a.png", Path("a"))
+    if what == "replaced":
+        file.path.write_bytes(encode_png(np.full((50, 300, 3), 255, np.uint8)))
+    elif what == "half-written":
+        file.path.write_bytes(file.path.read_bytes()[:-40])
+    else:
+        file.path.unlink()
+    verdict, html = picture_row(read_result(file, tmp_path), tmp_path, 640)
+    assert verdict == "smoke"
+    assert images(html)["picture"].size == (160, 120)
+    assert "replaced or removed" in html
+
+
+def test_what_could_not_be_looked_at_comes_first(tmp_path: Path) -> None:
+    html = predict_page([row(tmp_path, "a", 230)], "Made now", ["x/<b>.jpg is empty"] * 25)
+    assert "<h1>1 picture: 1 smoke, 0 unsure, 0 nothing; 25 failed</h1>" in html
+    assert html.index("x/&lt;b&gt;.jpg is empty") < html.index("<main")
+    assert "and 5 more" in html
 
 
 def test_a_row_says_what_was_found(tmp_path: Path) -> None:
@@ -121,11 +144,3 @@ def test_the_page_counts_and_asks_for_nothing(tmp_path: Path) -> None:
         assert re.search(rf'class="scale {name}">0 <i></i> 0\.\d+ &nbsp; nats ', html)
     for control in ('name="map"', 'name="fade"', 'name="sort"', 'name="verdict"', 'name="regions"'):
         assert control in html
-
-
-def test_a_picture_that_has_gone_is_named(tmp_path: Path) -> None:
-    row(tmp_path, "a", 230)
-    (tmp_path / "a.png").unlink()
-    result = read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path)
-    with pytest.raises(SmokescopeError, match=r"a\.png does not exist"):
-        picture_row(result, tmp_path, 100)

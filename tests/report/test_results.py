@@ -15,7 +15,15 @@ from smokescope.data.inputs import PictureFile
 from smokescope.data.pictures import encode_png
 from smokescope.errors import SmokescopeError
 from smokescope.report.coco import encode_coco
-from smokescope.report.results import Result, encode_results, is_done, read_map, read_result
+from smokescope.report.results import (
+    Result,
+    about_file,
+    encode_results,
+    is_done,
+    is_result,
+    read_map,
+    read_result,
+)
 from smokescope.uncertainty import LN2
 
 ABOUT = {"tiles": "auto"}
@@ -27,7 +35,7 @@ def file(tmp_path: Path) -> PictureFile:
     picture[30:, :, 1] = 128
     picture[:, 70:, 2] = 200
     (tmp_path / "a.png").write_bytes(encode_png(picture))
-    about = {**ABOUT, "file": str(tmp_path / "a.png")}
+    about = {**ABOUT, **about_file(tmp_path / "a.png")}
     for ending, data in encode_results(picture, bright()(picture), about).items():
         (tmp_path / f"a{ending}").write_bytes(data)
     return PictureFile(tmp_path / "a.png", Path("a"))
@@ -67,11 +75,21 @@ def test_what_is_done_is_known(file: PictureFile, tmp_path: Path) -> None:
     shutil.copy2(file.path, other)
     assert not is_done(file._replace(path=other), tmp_path, ABOUT)
     assert is_done(file._replace(path=other.parent / ".." / "a.png"), tmp_path, ABOUT)
-    then = (tmp_path / "a.json").stat().st_mtime
-    os.utime(tmp_path / "a.png", (then, then))  # some file systems count in seconds
-    assert is_done(file, tmp_path, ABOUT)
-    os.utime(tmp_path / "a.png", (then + 5, then + 5))
+
+
+@pytest.mark.parametrize("later", [-3600, 5])  # a mirror keeps times, and lags behind
+def test_a_picture_that_was_replaced_is_not_done(file: PictureFile, tmp_path: Path, later: int) -> None:
+    then = file.path.stat().st_mtime + later
+    os.utime(file.path, (then, then))
     assert not is_done(file, tmp_path, ABOUT)
+
+
+def test_results_are_known_as_such(file: PictureFile, tmp_path: Path) -> None:
+    assert is_result(tmp_path / "a.overlay.jpg")
+    assert is_result(tmp_path / "a.mask.png")
+    assert not is_result(file.path)
+    shutil.copy(tmp_path / "a.mask.png", tmp_path / "b.mask.png")  # somebody's own, of this name
+    assert not is_result(tmp_path / "b.mask.png")
 
 
 @pytest.mark.parametrize("ending", [".json", ".mask.png", ".total.png", ".overlay.jpg"])

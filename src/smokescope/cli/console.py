@@ -16,7 +16,13 @@ class Outcome:
     """How working through many inputs went."""
 
     done: int
-    failed: int
+    errors: Sequence[SmokescopeError] = ()
+    """Of what failed, in the order in which they were reported."""
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+        return len(self.errors)
 
     @property
     def exit_code(self) -> int:
@@ -92,7 +98,7 @@ def work_through(
     """
     for problem in problems:
         complain(problem)
-    failed = len(problems)
+    errors = list(problems)
     with progress_bar(label) as show:
         show(0, len(items))
         for done, item in enumerate(items, 1):
@@ -100,9 +106,9 @@ def work_through(
                 work(item)
             except SmokescopeError as error:
                 complain(error)
-                failed += 1
+                errors.append(error)
             show(done, len(items))
-    return Outcome(done=len(items) + len(problems) - failed, failed=failed)
+    return Outcome(len(items) + len(problems) - len(errors), errors)
 
 
 def _rate(speed: float | None) -> str:

@@ -59,13 +59,15 @@ def predict(
     from smokescope.report.results import (
         ENDINGS,
         VIDEO_ENDINGS,
+        about_file,
         encode_results,
         is_done,
+        is_result,
         possible_results,
         refuse_replacing,
     )
 
-    found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES)
+    found = collect_pictures(inputs, out, SUFFIXES | VIDEO_SUFFIXES, is_result)
     refuse_replacing(found.pictures, out)
     segmenter = load_segmenter(model, device, engine, tiles)
     identity = _identity(model, segmenter)
@@ -78,9 +80,10 @@ def predict(
 
     def predict_picture(file: PictureFile) -> None:
         if not (resume and is_done(file, out, about)):
+            own = {**about, **about_file(file.path)}
             with enough_memory(file.path):
                 picture = read_picture(file.path)
-                results = encode_results(picture, segmenter(picture), {**about, "file": str(file.path)})
+                results = encode_results(picture, segmenter(picture), own)
             write_together({file.result(out, ending): data for ending, data in results.items()})
         done.append(file)
 
@@ -89,24 +92,23 @@ def predict(
         if not (resume and is_done(file, out, made, (*ENDINGS, *VIDEO_ENDINGS))):
             annotate_video = _annotate_video(file.path)
             with enough_memory(file.path), progress_bar(file.path.name) as show:
-                annotate_video(file, out, segmenter, every, {**made, "file": str(file.path)}, show)
+                annotate_video(file, out, segmenter, every, {**made, **about_file(file.path)}, show)
         done.append(file)
 
     videos = [file for file in found.pictures if file.path.suffix.lower() in VIDEO_SUFFIXES]
     pictures = [file for file in found.pictures if file not in videos]
-    failed = work_through(pictures, predict_picture, label="predict", problems=found.problems).failed
+    errors = [*work_through(pictures, predict_picture, label="predict", problems=found.problems).errors]
     for video in videos:  # one by one, as each shows its frames
         try:
             predict_video(video)
         except SmokescopeError as error:
             complain(error)
-            failed += 1
-    outcome = _report(done, out, coco, f"By {identity['name']}, smokescope {__version__}")
-    failed += outcome.failed
+            errors.append(error)
+    outcome = _report(done, errors, out, coco, f"by {identity['name']}, smokescope {__version__}")
     if outcome.done:
-        counted = f"{outcome.done} of {outcome.done + failed} are done"
+        counted = f"{outcome.done} of {outcome.done + outcome.failed} are done"
         typer.echo(f"{counted} by {shown(segmenter)}: open {out / 'report.html'}")
-    raise typer.Exit(Outcome(outcome.done, failed).exit_code)
+    raise typer.Exit(outcome.exit_code)
 
 
 def _identity(model: Path | None, segmenter: Segmenter) -> dict[str, str]:
@@ -135,8 +137,15 @@ def _annotate_video(path: Path) -> Annotate:
     return annotate_video
 
 
-def _report(done: Sequence[PictureFile], out: Path, coco: Path | None, words: str) -> Outcome:
-    """Write the page, and COCO's file; a picture that has gone meanwhile is told and left out."""
+def _report(
+    done: Sequence[PictureFile], errors: Sequence[SmokescopeError], out: Path, coco: Path | None, words: str
+) -> Outcome:
+    """Write the page, and COCO's file; results that have gone meanwhile are told and left out.
+
+    Where nothing could be done, only an older page is replaced: it would look as if all were well.
+    """
+    from datetime import datetime
+
     from smokescope.data.files import write_together
     from smokescope.report.coco import encode_coco
     from smokescope.report.page import encode_page
@@ -151,8 +160,10 @@ def _report(done: Sequence[PictureFile], out: Path, coco: Path | None, words: st
         rows.append(picture_row(result, out, side))
         results.append(result)
 
-    outcome = work_through(done, add, label="report")
-    if results:
-        page = encode_page(predict_page(rows, words))
-        write_together({out / "report.html": page, **({coco: encode_coco(results)} if coco else {})})
-    return outcome
+    lost = work_through(done, add, label="report")
+    errors, target = [*errors, *lost.errors], out / "report.html"
+    if results or target.exists():
+        words = f"Made {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}, {words}"
+        page = predict_page(rows, words, [each.sentence for each in errors])
+        write_together({target: encode_page(page), **({coco: encode_coco(results)} if coco else {})})
+    return Outcome(lost.done, errors)

@@ -2,8 +2,8 @@
 
 import glob
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +36,12 @@ class Collection(NamedTuple):
     problems: list[SmokescopeError]
 
 
-def collect_pictures(inputs: Sequence[Path], out: Path, suffixes: Container[str] = SUFFIXES) -> Collection:
+def collect_pictures(
+    inputs: Sequence[Path],
+    out: Path,
+    suffixes: Container[str] = SUFFIXES,
+    is_result: Callable[[Path], bool] | None = None,
+) -> Collection:
     """Find the pictures that the inputs name.
 
     A pattern that no shell has replaced (`hills/*.jpg`) stands for what it matches. A file is taken whatever
@@ -49,6 +54,7 @@ def collect_pictures(inputs: Sequence[Path], out: Path, suffixes: Container[str]
         inputs: Files, folders and patterns.
         out: The folder that results will be written to.
         suffixes: By which files of a folder are known, in lower case.
+        is_result: Says of a file in a folder that it is a result of a run into yet another folder.
 
     Returns:
         The pictures, and a problem for each input that is missing, unreadable or without pictures.
@@ -66,7 +72,8 @@ def collect_pictures(inputs: Sequence[Path], out: Path, suffixes: Container[str]
             )
         try:
             if given.is_dir():
-                found = list(_walk(given, out, suffixes, problems))
+                walked = _walk(given, out, suffixes, problems)
+                found = [file for file in walked if is_result is None or not is_result(file.path)]
                 if not found:
                     problems.append(SmokescopeError(f"the folder {given} holds no pictures"))
             else:

@@ -11,6 +11,8 @@ from smokescope.report.results import QUANTITIES
 
 SIDES = ((200, 640), (1000, 400), (None, 240))  # up to so many rows, a picture's longer side in pixels
 
+TOLD = 20  # failures
+
 SORTS = {
     "verdict": "verdict",
     "area": "area of smoke",
@@ -21,22 +23,23 @@ SORTS = {
 }
 
 
-def predict_page(rows: Sequence[tuple[str, str]], words: str) -> str:
+def predict_page(rows: Sequence[tuple[str, str]], words: str, failures: Sequence[str] = ()) -> str:
     """Write the page: one file that asks for nothing from outside.
 
     Args:
         rows: A verdict and a row of `picture_row` each.
-        words: What made it.
+        words: When it was made, and by what.
+        failures: A sentence on each picture that nothing can be said of.
     """
     counts = Counter(verdict for verdict, _ in rows)
     told = ", ".join(f"{counts[name]} {name}" for name in VERDICTS)
     pictures = "1 picture" if len(rows) == 1 else f"{len(rows):,} pictures"
     ordered = [row for name in VERDICTS for verdict, row in rows if verdict == name]
     return page(
-        f"{pictures}: {told}",
+        f"{pictures}: {told}" + (f"; {len(failures)} failed" if failures else ""),
         "predict",
-        words,
-        [_bar(counts), f'<main class="rows">{"".join(ordered)}</main>'],
+        f"{words}. Finding nothing does not mean that there is nothing.",
+        [_failed(failures), _bar(counts), f'<main class="rows">{"".join(ordered)}</main>'],
         _asset("predict.css") + _layer_style(),
         _asset("predict.js"),
     )
@@ -45,6 +48,15 @@ def predict_page(rows: Sequence[tuple[str, str]], words: str) -> str:
 def picture_side(count: int) -> int:
     """Longer side of the pictures on a page of so many, in pixels: a page must still open."""
     return next(side for most, side in SIDES if most is None or count <= most)
+
+
+def _failed(failures: Sequence[str]) -> str:
+    """What could not be looked at, above all else: a camera without pictures is not a quiet one."""
+    if not failures:
+        return ""
+    told = "".join(f"<li>{escape(each)}</li>" for each in failures[:TOLD])
+    more = f"<li>and {len(failures) - TOLD} more</li>" if len(failures) > TOLD else ""
+    return f'<section class="failed"><h2>{len(failures)} not looked at</h2><ul>{told}{more}</ul></section>'
 
 
 def _bar(counts: Counter[str]) -> str:

@@ -2,6 +2,7 @@
 
 import io
 import os
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -13,9 +14,10 @@ from PIL import Image
 from smokescope.data.inputs import VIDEO_SUFFIXES
 from smokescope.data.pictures import read_picture, shrink
 from smokescope.data.records import Record
+from smokescope.errors import SmokescopeError
 from smokescope.report.overlay import VERDICT_COLOURS, percent
 from smokescope.report.page import picture_address
-from smokescope.report.results import QUANTITIES, Result, read_map
+from smokescope.report.results import QUANTITIES, Result, is_unchanged, read_map
 
 LISTED = 5  # regions of a picture
 LEVELS = 64  # of a map's colours: the eye sees no more, and the page is half the size
@@ -25,6 +27,8 @@ VERDICTS = {
     "unsure": "Unsure: a person should look",
     "nothing": "Nothing found",
 }
+
+REPLACED = '<p class="replaced">The picture was replaced or removed since: this is the one looked at.</p>'
 
 COLUMNS = {  # of the regions' table
     "region": "what is said of it",
@@ -44,12 +48,12 @@ def picture_row(result: Result, out: Path, side: int) -> tuple[str, str]:
         side: Of the pictures on the page, at most.
 
     Raises:
-        SmokescopeError: The picture or a result cannot be read any more.
+        SmokescopeError: A result cannot be read any more.
     """
     file, record = result
     verdict = record.take("verdict").read(str)
     is_video = file.path.suffix.lower() in VIDEO_SUFFIXES
-    picture = read_picture(file.result(out, ".frame.jpg") if is_video else file.path)
+    picture, as_it_is = _shown(result, out, is_video)
     buffer = io.BytesIO()
     Image.fromarray(shrink(picture, side)).save(buffer, "JPEG", quality=82)
     layers = [_layer("mask", _tint(shrink(read_map(file, out, "mask"), side)))]
@@ -68,10 +72,22 @@ def picture_row(result: Result, out: Path, side: int) -> tuple[str, str]:
         f'<article class="row {escape(verdict)}"{attributes}><div class="view">'
         f'<img alt="{escape(name)}" src="{picture_address("jpeg", buffer.getvalue())}">{"".join(layers)}'
         f'{_outlines(record)}</div><div class="facts"><h3>{escape(name)}</h3>'
-        f'<span class="badge">{escape(VERDICTS[verdict])}</span>{_facts(record)}{_regions(record)}'
+        f'<span class="badge">{escape(VERDICTS[verdict])}</span>{"" if as_it_is else REPLACED}'
+        f"{_facts(record)}{_regions(record)}"
         f"{_files(result, is_video)}</div></article>\n"
     )
     return verdict, row
+
+
+def _shown(result: Result, out: Path, is_video: bool) -> tuple[NDArray[np.uint8], bool]:
+    """The picture that a result is of, and whether it is as it was; else what was found is drawn over it."""
+    file, record = result
+    if is_video:
+        return read_picture(file.result(out, ".frame.jpg")), True
+    if is_unchanged(file.path, record):
+        with suppress(SmokescopeError):  # it went just now
+            return read_picture(file.path), True
+    return read_picture(file.result(out, ".overlay.jpg")), False
 
 
 def _coloured(values: NDArray[np.uint8], table: NDArray[np.uint8]) -> bytes:
@@ -118,7 +134,7 @@ def _facts(record: Record) -> str:
         for key in ("total", "aleatoric", "epistemic")
     )
     facts = {
-        "Smoke": f"{100 * record.take('share').read(float):.2f} % of the picture",
+        "Mask": f"{100 * record.take('share').read(float):.2f} % of the picture",
         "Mean doubt": f"{total} nats:<br>{aleatoric} · {epistemic}",
         "Size": f"{record.take('width').read(int)} × {record.take('height').read(int)}",
     }

@@ -4,7 +4,10 @@ Maps are 8-bit grey PNG of the picture's size on fixed scales: 255 is a probabil
 """
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from smokescope.data.files import open_input
 from smokescope.data.inputs import PictureFile
 from smokescope.data.pictures import encode_jpeg, read_picture
 from smokescope.data.records import Record, encode_record, read_record
@@ -47,7 +51,10 @@ QUANTITIES = {
         "Aleatoric", "nats of doubt that lies in the picture: thin smoke, soft borders, blur", ALEATORIC, LN2
     ),
     "epistemic": Quantity(  # seldom more: on the others' scale nobody would see it
-        "Epistemic", "nats or more of doubt that lies in the model, for want of the like", EPISTEMIC, 0.1
+        "Epistemic",
+        "nats or more of doubt that lies in the model: its samples would differ",
+        EPISTEMIC,
+        0.1,
     ),
 }
 
@@ -74,6 +81,44 @@ def refuse_replacing(inputs: Sequence[PictureFile], out: Path) -> None:
                     f"{result} is to be read, and would be replaced by a result of {file.path}: "
                     "name another output folder"
                 )
+
+
+def is_result(path: Path) -> bool:
+    """Whether a file is what an earlier run wrote of a picture or video, as the JSON beside it says."""
+    for ending in (*ENDINGS, *VIDEO_ENDINGS):
+        if path.name.endswith(ending) and path.name != ending:
+            beside = path.with_name(path.name.removesuffix(ending) + ".json")
+            with suppress(SmokescopeError):
+                read_record(beside, FORMAT)
+                return True
+    return False
+
+
+def about_file(path: Path) -> dict[str, object]:
+    """What is written of a picture or video: its name, by what it is known again, and when this was asked.
+
+    Ask before it is read: if it is replaced meanwhile, its results are known to be of another.
+
+    Raises:
+        SmokescopeError: It cannot be read.
+    """
+    with open_input(path) as stream:
+        version = _version(os.fstat(stream.fileno()))
+    return {"file": str(path), **version, "made": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+def is_unchanged(path: Path, record: Record) -> bool:
+    """Whether a picture or video still is what a result was made of."""
+    try:
+        return all(record.take(key).value == value for key, value in _version(path.stat()).items())
+    except (SmokescopeError, OSError):
+        return False
+
+
+def _version(status: os.stat_result) -> dict[str, object]:
+    """A file's size, and when it was changed last: a camera's picture is replaced under its name."""
+    changed = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=status.st_mtime_ns // 1000)
+    return {"bytes": status.st_size, "changed": changed.isoformat(timespec="microseconds")}
 
 
 def encode_results(
@@ -118,15 +163,18 @@ def read_result(file: PictureFile, out: Path) -> Result:
 def is_done(
     file: PictureFile, out: Path, about: Mapping[str, object], endings: Sequence[str] = ENDINGS
 ) -> bool:
-    """Whether results are there, all of these, of this very file and newer, and made in the same way."""
+    """Whether results are there, all of these, of this very file as it is now, and made in the same way."""
     try:
         _, record = read_result(file, out)
         same = all(record.take(key).value == value for key, value in about.items())
         same &= Path(record.take("file").read(str)).resolve() == file.path.resolve()  # however it was named
-        newer = file.path.stat().st_mtime <= record.path.stat().st_mtime
     except (SmokescopeError, OSError):
         return False
-    return same and newer and all(file.result(out, ending).is_file() for ending in endings)
+    return (
+        same
+        and is_unchanged(file.path, record)
+        and all(file.result(out, ending).is_file() for ending in endings)
+    )
 
 
 def read_map(file: PictureFile, out: Path, name: str) -> NDArray[np.uint8]:
