@@ -41,6 +41,7 @@ NAMES = {
         *("error_auroc", "aurc", "false_positive_auroc", "ood_auroc"),
         *("total_r", "aleatoric_r", "epistemic_r", "mse"),
     ],
+    "entropy": ["error_auroc", "aurc", "false_positive_auroc"],
     "alarm": ["detection_rate", "false_alarm_rate", "auroc", "fpr95", "shipped"],
 }
 
@@ -59,6 +60,7 @@ def test_without_pictures_all_is_null() -> None:
         report["iou"],
         report["ece"],
         report["uncertainty"],
+        report["entropy"],
         report["alarm"]["shipped"],
     )
     assert all(value is None for group in groups for value in group.values())
@@ -92,6 +94,13 @@ def test_pictures_without_smoke_count_in_alarm_and_ood_only(batch: tuple[Tensor,
     means = maps.epistemic.mean((1, 2))
     above = sum((means[n] > means[s]).item() for n in (1, 5) for s in smoke) / 8
     assert report["uncertainty"] == {**quality.compute(), "ood_auroc": above, **agreement.compute()}
+    alone = UncertaintyQuality()
+    p = probability[smoke].double()
+    entropy = -(p * p.log() + (1 - p) * (1 - p).log()).nan_to_num(0)
+    alone.update(probability[smoke], mask[smoke], entropy, entropy)
+    assert report["entropy"] == pytest.approx(
+        alone.compute(), abs=1e-3
+    )  # rounding moves some to the next bin
 
     alarm = report["alarm"]
     assert (alarm["detection_rate"], alarm["false_alarm_rate"]) == (1.0, 1.0)  # 0.6 at most, yet above 0.5

@@ -22,6 +22,7 @@ from smokescope.metrics.iou import IntersectionOverUnion, IouFigures
 from smokescope.metrics.out_of_distribution import OutOfDistribution
 from smokescope.metrics.squared_error import MeanSquaredError
 from smokescope.metrics.uncertainty import UncertaintyFigures, UncertaintyQuality
+from smokescope.uncertainty import entropy_of_probability
 
 
 class UncertaintyReport(UncertaintyFigures, AgreementFigures):
@@ -31,7 +32,11 @@ class UncertaintyReport(UncertaintyFigures, AgreementFigures):
 
 
 class Report(TypedDict):
-    """What `evaluate --json` writes, less `speed`. A figure that is undefined is None, never NaN."""
+    """What `evaluate --json` writes, less `speed`. A figure that is undefined is None, never NaN.
+
+    `entropy` has three of `uncertainty`'s figures as they are with the entropy of the probability in place of
+    both maps: what needs no uncertainty net, so that what the maps add to it can be seen.
+    """
 
     images: int
     negatives: int
@@ -40,6 +45,7 @@ class Report(TypedDict):
     iou: IouFigures
     ece: CalibrationFigures
     uncertainty: UncertaintyReport
+    entropy: UncertaintyFigures
     alarm: AlarmFigures
 
 
@@ -79,6 +85,7 @@ class SmokeMetrics(nn.Module):
         self.iou = IntersectionOverUnion()
         self.calibration = CalibrationError()
         self.uncertainty = UncertaintyQuality()
+        self.entropy = UncertaintyQuality()
         self.out_of_distribution = OutOfDistribution()
         self.agreement = SamplingAgreement()
         self.alarm = Alarm(shipped_threshold)
@@ -125,6 +132,8 @@ class SmokeMetrics(nn.Module):
             metric.update(probability, mask)
         if maps is not None:
             self.uncertainty.update(probability, mask, maps.total, maps.epistemic)
+            entropy = entropy_of_probability(probability)
+            self.entropy.update(probability, mask, entropy, entropy)
         if one_pass is not None and sampled is not None:
             self.agreement.update(one_pass, sampled)
 
@@ -148,6 +157,7 @@ class SmokeMetrics(nn.Module):
                 "ood_auroc": self.out_of_distribution.compute(),
                 **self.agreement.compute(),
             },
+            "entropy": self.entropy.compute(),
             "alarm": self.alarm.compute(),
         }
 
