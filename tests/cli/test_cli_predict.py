@@ -190,11 +190,15 @@ def test_a_picture_that_goes_meanwhile_spoils_no_report(
 
 def test_a_camera_that_fails_does_not_look_quiet(run: Run, model: Path, tmp_path: Path) -> None:
     latest, out = tmp_path / "latest.png", tmp_path / "out"
-    latest.write_bytes(encode_png(hill(20)))
-    run("predict", latest, "--out", out, "--model", model)
-    assert "1 picture: 0 smoke, 0 unsure, 1 nothing</h1>" in (out / "report.html").read_text()
+    latest.write_bytes(encode_png(hill(230)))
+    coco = tmp_path / "all.json"
+    run("predict", latest, "--out", out, "--model", model, "--coco", coco)
+    assert "1 picture: 1 smoke, 0 unsure, 0 nothing</h1>" in (out / "report.html").read_text()
     latest.write_bytes(b"")
-    assert run("predict", latest, "--out", out, "--model", model, "--resume").returncode == 2
+    before = coco.read_bytes()
+    again = run("predict", latest, "--out", out, "--model", model, "--resume", "--coco", coco)
+    assert again.returncode == 2
+    assert coco.read_bytes() == before  # which has no place to say that it knows nothing
     page = (out / "report.html").read_text()
     assert "0 pictures: 0 smoke, 0 unsure, 0 nothing; 1 failed</h1>" in page
     assert "latest.png is empty" in page

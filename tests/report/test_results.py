@@ -88,6 +88,7 @@ def test_results_are_known_as_such(file: PictureFile, tmp_path: Path) -> None:
     assert is_result(tmp_path / "a.overlay.jpg")
     assert is_result(tmp_path / "a.mask.png")
     assert not is_result(file.path)
+    assert not is_result(tmp_path / "a.mp4")  # a video that has a photograph's name, as phones name them
     shutil.copy(tmp_path / "a.mask.png", tmp_path / "b.mask.png")  # somebody's own, of this name
     assert not is_result(tmp_path / "b.mask.png")
 

@@ -16,8 +16,8 @@ class Outcome:
     """How working through many inputs went."""
 
     done: int
-    errors: Sequence[SmokescopeError] = ()
-    """Of what failed, in the order in which they were reported."""
+    errors: Sequence[str] = ()
+    """A sentence on each that failed, as reported: an exception would keep what was decoded in memory."""
 
     @property
     def failed(self) -> int:
@@ -98,7 +98,7 @@ def work_through(
     """
     for problem in problems:
         complain(problem)
-    errors = list(problems)
+    errors = [problem.sentence for problem in problems]
     with progress_bar(label) as show:
         show(0, len(items))
         for done, item in enumerate(items, 1):
@@ -106,7 +106,7 @@ def work_through(
                 work(item)
             except SmokescopeError as error:
                 complain(error)
-                errors.append(error)
+                errors.append(error.sentence)
             show(done, len(items))
     return Outcome(len(items) + len(problems) - len(errors), errors)
 

@@ -103,7 +103,7 @@ def predict(
             predict_video(video)
         except SmokescopeError as error:
             complain(error)
-            errors.append(error)
+            errors.append(error.sentence)
     outcome = _report(done, errors, out, coco, f"by {identity['name']}, smokescope {__version__}")
     if outcome.done:
         counted = f"{outcome.done} of {outcome.done + outcome.failed} are done"
@@ -138,7 +138,7 @@ def _annotate_video(path: Path) -> Annotate:
 
 
 def _report(
-    done: Sequence[PictureFile], errors: Sequence[SmokescopeError], out: Path, coco: Path | None, words: str
+    done: Sequence[PictureFile], errors: Sequence[str], out: Path, coco: Path | None, words: str
 ) -> Outcome:
     """Write the page, and COCO's file; results that have gone meanwhile are told and left out.
 
@@ -164,6 +164,7 @@ def _report(
     errors, target = [*errors, *lost.errors], out / "report.html"
     if results or target.exists():
         words = f"Made {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}, {words}"
-        page = predict_page(rows, words, [each.sentence for each in errors])
-        write_together({target: encode_page(page), **({coco: encode_coco(results)} if coco else {})})
+        page = predict_page(rows, words, errors)
+        regions = {coco: encode_coco(results)} if coco and results else {}
+        write_together({target: encode_page(page), **regions})
     return Outcome(lost.done, errors)

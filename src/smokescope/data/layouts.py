@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from smokescope.data.files import unreadable_folder, walk
 from smokescope.data.masks import read_mask
-from smokescope.data.pictures import SUFFIXES, read_picture
+from smokescope.data.pictures import SUFFIXES, read_picture, without_warnings
 from smokescope.errors import SmokescopeError
 
 LAYOUTS = (
@@ -203,7 +203,9 @@ def for_each_pair(
             return error
 
     results: list[Result | SmokescopeError] = []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # threads, as decoders work without Python's lock
+    # Threads, as decoders work without Python's lock. What they silence is given back here and not by the
+    # last of them, perhaps inside a `catch_warnings` of the caller's.
+    with without_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:
         for result in pool.map(attempt, pairs):
             results.append(result)
             if progress is not None:

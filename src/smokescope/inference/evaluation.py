@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from smokescope.chance import make_keys
 from smokescope.data.comparison import Status
 from smokescope.data.layouts import Pair, read_pair
+from smokescope.data.pictures import without_warnings
 from smokescope.data.scenes import SceneFinder
 from smokescope.data.sets import PictureName
 from smokescope.inference.rows import PictureFigures, measure_row
@@ -204,7 +205,7 @@ def read_ahead(pairs: Sequence[Pair]) -> Generator[Reading, None, None]:
     Yields:
         For each pair what it will be; its `result()` raises the pair's `SmokescopeError`.
     """
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with without_warnings(), ThreadPoolExecutor(os.cpu_count()) as pool:  # as in `for_each_pair`
         waiting = deque[Reading]()
         try:
             for pair in pairs:

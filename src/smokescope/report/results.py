@@ -88,9 +88,9 @@ def is_result(path: Path) -> bool:
     for ending in (*ENDINGS, *VIDEO_ENDINGS):
         if path.name.endswith(ending) and path.name != ending:
             beside = path.with_name(path.name.removesuffix(ending) + ".json")
-            with suppress(SmokescopeError):
-                read_record(beside, FORMAT)
-                return True
+            with suppress(SmokescopeError):  # a photograph and a video may have one name
+                if "video" in read_record(beside, FORMAT).parts() or ending not in VIDEO_ENDINGS:
+                    return True
     return False
 
 
