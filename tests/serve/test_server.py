@@ -224,7 +224,6 @@ def test_who_asks_for_websockets_is_answered_as_everybody(
 def test_an_address_that_is_taken_or_no_address_is_told() -> None:
     with bind("127.0.0.1", 0) as taken:
         assert taken.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)  # as a restart needs it
-        taken.listen()
         with pytest.raises(SmokescopeError, match="address already in use; try another --port"):
             bind("127.0.0.1", taken.getsockname()[1])
     with pytest.raises(SmokescopeError, match=r"no\.such\.host\.invalid is no address"):

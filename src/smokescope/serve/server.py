@@ -18,7 +18,7 @@ CLOSING = 5  # seconds that connections get to close, after the grace
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Take an address, without answering there yet.
+    """Take an address, without answering there yet: clients wait.
 
     Raises:
         SmokescopeError: It is taken, not ours to take, or no address of this machine.
@@ -31,6 +31,7 @@ def bind(host: str, port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # or a restart would have to wait minutes
     try:
         taken.bind(address)
+        taken.listen()  # until one does, Linux lets a second service have the same address
     except OSError as error:
         taken.close()
         reason = (error.strerror or "it cannot be taken").lower()
