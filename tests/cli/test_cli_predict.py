@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -23,6 +24,7 @@ from smokescope.data.pictures import encode_png
 from smokescope.data.videos import open_video, write_video
 from smokescope.inference import Segmenter
 from smokescope.models import InputSettings, Pipeline, UNet
+from smokescope.report import results
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -234,6 +236,48 @@ def test_a_video_is_annotated_frame_by_frame(run: Run, model: Path, video: Path,
             for a, b in zip(annotated, original, strict=True)
         ]
     assert changed == [False, False, False, False, True, True, True, True]  # 3 was not looked at; 5 keeps 4's
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "codec"), [("a.mjpeg", "mjpeg", "mjpeg"), ("a.h264", "h264", "libx264")]
+)
+def test_a_raw_stream_is_a_video(
+    run: Run, model: Path, tmp_path: Path, name: str, form: str, codec: str
+) -> None:
+    with av.open(tmp_path / name, "w", format=form) as container:
+        stream = container.add_stream(codec, rate=25)
+        stream.width, stream.height, stream.pix_fmt = 80, 60, "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        for red in (10, 10, 230):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(hill(red), format="rgb24")))
+        container.mux(stream.encode(None))
+    assert run("predict", tmp_path / name, "--out", tmp_path / "out", "--model", model).returncode == 0
+    told = json.loads((tmp_path / "out" / "a.json").read_text())
+    assert (told["verdict"], told["video"]["frame"], told["video"]["looked_at"]) == ("smoke", 2, 3)
+
+
+def test_coco_shows_the_frame_of_a_video_that_its_regions_are_of(
+    run: Run, model: Path, video: Path, tmp_path: Path
+) -> None:
+    run("predict", video, "--out", tmp_path / "out", "--model", model, "--coco", tmp_path / "coco.json")
+    (image,) = json.loads((tmp_path / "coco.json").read_text())["images"]
+    assert Path(image["file_name"]) == tmp_path / "out" / "clip.frame.jpg"
+    with Image.open(image["file_name"]) as frame:
+        assert frame.size == (image["width"], image["height"])
+
+
+def test_who_stops_it_is_told_how_to_go_on(
+    run: Run, model: Path, pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded = iter([results.encode_results])
+
+    def second_interrupted(*arguments: object) -> object:
+        for encode in encoded:
+            return encode(*arguments)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(results, "encode_results", second_interrupted)
+    done = run("predict", pictures, "--out", tmp_path / "out", "--model", model)
+    assert (done.returncode, done.stderr) == (130, "stopped after 1 of 3: --resume goes on\n")
 
 
 def test_of_a_video_without_smoke_the_nearest_to_it_is_shown(run: Run, model: Path, tmp_path: Path) -> None:

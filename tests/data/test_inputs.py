@@ -104,6 +104,14 @@ def test_an_unreadable_subfolder_is_told(tmp_path: Path, locked: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("address", ["https://hill.example/a.jpg", "rtsp://camera/stream"])
+def test_an_address_is_told_apart_from_a_missing_file(tmp_path: Path, address: str) -> None:
+    found = collect_pictures([Path(address)], tmp_path / "out")
+    assert [problem.sentence.partition(" ")[2] for problem in found.problems] == [
+        "is an address: download it first"
+    ]
+
+
 def test_patterns_stand_for_what_they_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     touch(tmp_path, "pics/b.jpg", "pics/a.jpg", "pics/c.png", "pics/deep/d.jpg", "[odd].jpg", "o.jpg")
     monkeypatch.chdir(tmp_path)

@@ -113,7 +113,7 @@ def test_coco_has_boxes_areas_and_polygons(file: PictureFile, tmp_path: Path) ->
         (tmp_path / f"b{ending}").write_bytes(data)
     other = PictureFile(Path("b.png"), Path("b"))
     results: list[Result] = [read_result(each, tmp_path) for each in (file, other)]
-    coco = json.load(io.BytesIO(encode_coco(results)))
+    coco = json.load(io.BytesIO(encode_coco(results, tmp_path)))
     assert [(image["id"], image["width"], image["height"]) for image in coco["images"]] == [
         (1, 80, 60),
         (2, 90, 50),

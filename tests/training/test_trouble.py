@@ -98,7 +98,9 @@ def test_missing_files_are_named_before_anything_is_written(tmp_path: Path) -> N
 
 def test_a_batch_larger_than_the_data_is_refused(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
-    with pytest.raises(SmokescopeError, match="an epoch of 12 pictures does not fill a batch of 64"):
+    with pytest.raises(
+        SmokescopeError, match=r"an epoch of 12 pictures does not fill a batch of 64: .* \(--set batch=12\)"
+    ):
         run_training(small_settings(tmp_path, "batch=64"), data, tmp_path / "run")
 
 

@@ -97,13 +97,17 @@ def predict(
 
     videos = [file for file in found.pictures if file.path.suffix.lower() in VIDEO_SUFFIXES]
     pictures = [file for file in found.pictures if file not in videos]
-    errors = [*work_through(pictures, predict_picture, label="predict", problems=found.problems).errors]
-    for video in videos:  # one by one, as each shows its frames
-        try:
-            predict_video(video)
-        except SmokescopeError as error:
-            complain(error)
-            errors.append(error.sentence)
+    try:
+        errors = [*work_through(pictures, predict_picture, label="predict", problems=found.problems).errors]
+        for video in videos:  # one by one, as each shows its frames
+            try:
+                predict_video(video)
+            except SmokescopeError as error:
+                complain(error)
+                errors.append(error.sentence)
+    except (KeyboardInterrupt, SystemExit):  # Ctrl-C or SIGTERM
+        typer.echo(f"stopped after {len(done)} of {len(found.pictures)}: --resume goes on", err=True)
+        raise
     outcome = _report(done, errors, out, coco, f"by {identity['name']}, smokescope {__version__}")
     if outcome.done:
         counted = f"{outcome.done} of {outcome.done + outcome.failed} are done"
@@ -165,6 +169,6 @@ def _report(
     if results or target.exists():
         words = f"Made {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}, {words}"
         page = predict_page(rows, words, errors)
-        regions = {coco: encode_coco(results)} if coco and results else {}
+        regions = {coco: encode_coco(results, out)} if coco and results else {}
         write_together({target: encode_page(page), **regions})
     return Outcome(lost.done, errors)

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as Container
 from pathlib import Path
@@ -13,7 +14,9 @@ from smokescope.errors import SmokescopeError
 
 VIDEO_SUFFIXES = frozenset(
     {".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".ts", ".wmv", ".flv", ".3gp"}
+    | {".mjpeg", ".mjpg", ".h264", ".264", ".hevc", ".265"}  # streams as cameras send them
 )
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a path keeps one of its two slashes
 
 
 class PictureFile(NamedTuple):
@@ -80,7 +83,9 @@ def collect_pictures(
                 given.stat()
                 found = [PictureFile(given, Path(given.stem))]
         except FileNotFoundError:
-            problems.append(SmokescopeError(f"{given} does not exist"))
+            address = _ADDRESS.match(str(given))
+            why = "is an address: download it first" if address else "does not exist"
+            problems.append(SmokescopeError(f"{given} {why}"))
         except OSError as error:
             problems.append(SmokescopeError(f"{given} cannot be read: {plain_reason(error)}"))
         else:

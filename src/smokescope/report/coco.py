@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from smokescope import __version__
 from smokescope.report.results import Result
@@ -9,8 +10,12 @@ from smokescope.report.results import Result
 CATEGORIES = {"smoke": 1, "unsure": 2}
 
 
-def encode_coco(results: Sequence[Result]) -> bytes:
+def encode_coco(results: Sequence[Result], out: Path) -> bytes:
     """The file's bytes: an image a picture, an annotation a region; `score` is the region's peak.
+
+    Args:
+        results: Of pictures and videos.
+        out: Their folder. The image of a video is the frame in it that the regions are of.
 
     Raises:
         SmokescopeError: A result's JSON is not as it was written.
@@ -19,7 +24,8 @@ def encode_coco(results: Sequence[Result]) -> bytes:
     annotations: list[dict[str, object]] = []
     for number, (file, record) in enumerate(results, 1):
         size = {side: record.take(side).read(int) for side in ("width", "height")}
-        images.append({"id": number, "file_name": str(file.path), **size})
+        picture = file.result(out, ".frame.jpg") if "video" in record.parts() else file.path
+        images.append({"id": number, "file_name": str(picture), **size})
         for region in record.take("regions").items():
             x0, y0, x1, y1 = (side.read(int) for side in region.take("box").items())
             points = [point.items() for point in region.take("polygon").items()]

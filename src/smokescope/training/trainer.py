@@ -62,7 +62,8 @@ class Trainer:
         self.feed = Feed(data.training, settings, fabric.device, fabric.global_rank, fabric.world_size)
         if not self.feed.steps:
             raise SmokescopeError(
-                f"an epoch of {len(self.feed)} pictures does not fill a batch of {settings.batch}"
+                f"an epoch of {len(self.feed)} pictures does not fill a batch of {settings.batch}: "
+                f"add pictures, give them more weight, or lower it (--set batch={len(self.feed)})"
             )
         self.turn = settings.epochs * self.feed.steps  # where the second stage begins
         self.steps = self.turn + (settings.uncertainty_steps if isinstance(model, SmokeBVM) else 0)

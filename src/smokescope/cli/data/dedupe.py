@@ -76,7 +76,7 @@ def dedupe(
         (out / f"sheet-{i:03}.png").unlink(missing_ok=True)
     for kind in KINDS:
         found = [group for group in groups if group.kind == kind]
-        typer.echo(f"{kind:6}{sum(len(g.dropped) for g in found):6} to drop, of {len(found)} kept")
+        typer.echo(f"{kind:6}{sum(len(g.dropped) for g in found):6} to drop, like {len(found)} to keep")
     typer.echo(f"{len(sieve.kept)} of {len(entries)} pictures to keep: {out / 'keep.txt'}")
 
 
