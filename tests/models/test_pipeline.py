@@ -110,6 +110,13 @@ def test_bytes_and_shares_of_white_are_the_same_picture() -> None:
         pipeline(eight.int())
 
 
+@pytest.mark.parametrize("kind", [torch.float64, torch.float16, torch.bfloat16])
+def test_floats_of_every_width_are_taken(kind: torch.dtype) -> None:
+    pipeline, network = echo(SMALL)
+    pipeline((torch.arange(3 * 40 * 70).view(1, 3, 40, 70) / (3 * 40 * 70)).to(kind))
+    assert network.seen.dtype == torch.float32
+
+
 def test_logits_are_resized_not_probabilities() -> None:
     """So that the temperature softens a border, and does not move it."""
     picture = torch.full((1, 3, 512, 768), 0.4)  # logit -1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from smokescope.settings.choices import Tiles
 from smokescope.settings.input import InputSettings, network_size
 
-SHRINK = 2.0  # the most that a side is shrunk for the network: what a tile shows, and when "auto" begins
+SHRINK = 2.0  # of a tile's side for the network, or up to 1.19 times that by SPARED; "auto" begins with it
 OVERLAP = 0.25  # of a tile's side
 SPARED = 0.25  # of a tile, which is no reason for one more: 1920 x 1080 is two tiles and not four
 WHOLE = 0.5  # weight of the whole pass: what tiles alone see is at most even odds, and for a person to judge

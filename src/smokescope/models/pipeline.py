@@ -72,12 +72,11 @@ class Pipeline(nn.Module):
 
     def prepare(self, pictures: Tensor) -> Tensor:
         """Pictures as the network sees them: floating point in [0, 1], of the network's size."""
-        if pictures.dtype == torch.uint8:
-            pictures = pictures.float() / 255
-        elif not pictures.is_floating_point():
+        if pictures.dtype != torch.uint8 and not pictures.is_floating_point():
             raise ValueError(f"pictures must be uint8 or floating point in [0, 1], not {pictures.dtype}")
+        scaled = pictures.float() / 255 if pictures.dtype == torch.uint8 else pictures.float()
         height, width = pictures.shape[-2:]
-        return resize(pictures, network_size(height, width, self.input))
+        return resize(scaled, network_size(height, width, self.input))
 
     @torch.no_grad()
     def sample(
