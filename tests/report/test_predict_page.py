@@ -140,6 +140,7 @@ def test_the_page_counts_and_asks_for_nothing(tmp_path: Path) -> None:
     outside = re.findall(r'(?:src|href)="(?!data:|[\w.]+\.(?:overlay\.jpg|json)")[^"]*"', html)
     assert outside == []
     assert not re.search(r"https?:|@import|url\(", html)
+    assert 'class="scale probability">0 <i></i> 1 &nbsp; probability of smoke<' in html
     for name in ("total", "aleatoric", "epistemic"):  # a scale without its unit is none
         assert re.search(rf'class="scale {name}">0 <i></i> 0\.\d+ &nbsp; nats ', html)
     for control in ('name="map"', 'name="fade"', 'name="sort"', 'name="verdict"', 'name="regions"'):

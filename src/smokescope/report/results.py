@@ -45,7 +45,7 @@ class Quantity(NamedTuple):
 
 
 QUANTITIES = {
-    "probability": Quantity("Probability", "of smoke, from 0 to 1", PROBABILITY, 1.0),
+    "probability": Quantity("Probability", "probability of smoke", PROBABILITY, 1.0),
     "total": Quantity("Total", "nats of doubt in all; there cannot be more", TOTAL, LN2),
     "aleatoric": Quantity(
         "Aleatoric", "nats of doubt that lies in the picture: thin smoke, soft borders, blur", ALEATORIC, LN2
