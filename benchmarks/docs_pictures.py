@@ -18,6 +18,7 @@ from smokescope.data.masks import read_mask
 from smokescope.data.pictures import read_picture
 from smokescope.inference import Prediction
 from smokescope.report.colours import ALEATORIC, EPISTEMIC, TOTAL, ColourMap
+from smokescope.report.light import lit
 from smokescope.report.overlay import draw_overlay
 from smokescope.uncertainty import LN2
 
@@ -59,7 +60,6 @@ def _uncertainties(picture: Pixels, prediction: Prediction, found: Pixels) -> li
     x0, y0, x1, y1 = prediction.regions[0].box
     dx, dy = round(AROUND[0] * (x1 - x0)), round(AROUND[1] * (y1 - y0))
     cut = np.s_[max(0, y0 - dy) : y1 + dy, max(0, x0 - dx) : x1 + dx]
-    dark = cv2.cvtColor(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB) * 0.4
     panels = [_panel(found[cut], "smoke, outlined with its probability")]
     maps: Sequence[tuple[NDArray[np.float32], ColourMap, str]] = (
         (prediction.total, TOTAL, "total uncertainty"),
@@ -68,11 +68,8 @@ def _uncertainties(picture: Pixels, prediction: Prediction, found: Pixels) -> li
     )
     for values, colours, name in maps:
         top = float(values[cut].max())
-        level = (values / top).clip(0, 1)
-        # the darker the map, the more is seen of the picture below
-        shown = dark * (1 - level[..., None]) + colours.apply(level) * level[..., None] ** 0.5
         title = f"{name} (brightest: {top / LN2:.0%} of the most there can be)"
-        panels.append(_panel(np.clip(shown, 0, 255).astype(np.uint8)[cut], title))
+        panels.append(_panel(lit(picture[cut], values[cut] / top, colours), title))
     return [panels[:2], panels[2:]]
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
-from tests.report.test_predict_page import row
+from numpy.typing import NDArray
+from PIL import Image
+from tests.report.test_predict_page import images, row
 
+from smokescope.report.light import lit
 from smokescope.report.predict_page import predict_page
+from smokescope.report.results import QUANTITIES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -91,3 +97,46 @@ def test_outlines_lie_over_the_picture_and_can_go(page: Page) -> None:
     assert page.evaluate(script) == pytest.approx(19 / 160, rel=0.05)
     page.uncheck("input[name=regions]")
     assert not page.is_visible(".view svg")
+
+
+def pixels(png: bytes) -> NDArray[np.uint8]:
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+
+
+def view_of(page: Page, name: str) -> NDArray[np.uint8]:
+    """A row's picture and what lies over it, pixel by pixel; not its rounded corners."""
+    place = f".row[data-name={name}] .view {{ position: fixed; left: 0; top: 0; z-index: 9 }}"
+    corner = page.add_style_tag(content=place)
+    shown = pixels(page.screenshot(clip={"x": 0, "y": 0, "width": 160, "height": 120}))
+    corner.evaluate("style => style.remove()")
+    return shown[8:-8, 8:-8]
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_map_is_light_over_the_dimmed_picture(page: Page, name: str, tmp_path: Path) -> None:
+    """As the figures of the documents are drawn, and the legend so over a grey of 128."""
+    page.check(f"input[value={name}]", force=True)
+    page.fill("input[name=fade]", "100")
+    page.uncheck("input[name=regions]")
+    shown = view_of(page, "b")
+    parts = images(row(tmp_path, "b", 230)[1])
+    values = np.asarray(Image.open(tmp_path / f"b.{name}.png")) // 4 * 4 / 255
+    expected = lit(np.asarray(parts["picture"].convert("RGB")), values, QUANTITIES[name].colours)
+    assert np.abs(shown.astype(int) - expected[8:-8, 8:-8]).max() <= 3
+    legend = pixels(page.locator(f".scale.{name} i").screenshot())[6]
+    grey = np.full((1, 2, 3), 128, np.uint8)
+    ends = lit(grey, np.array([[0.0, 1.0]]), QUANTITIES[name].colours)[0]
+    assert np.abs(legend[[3, -3]].astype(int) - ends).max() <= 12
+
+
+def test_low_values_darken_nothing_however_far_the_map_is_faded(page: Page) -> None:
+    page.uncheck("input[name=regions]")
+    for fade in ("30", "75"):
+        page.fill("input[name=fade]", fade)
+        page.check("input[value=probability]", force=True)
+        shown = view_of(page, "b").astype(int)
+        hidden = page.add_style_tag(content=".layer { visibility: hidden }")
+        bare = view_of(page, "b").astype(int)
+        hidden.evaluate("style => style.remove()")
+        assert (shown >= bare - 1).all()
+        assert (shown > bare + 10).any()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 
+from smokescope.report.light import DIMMED, light
 from smokescope.report.page import page
 from smokescope.report.predict_row import VERDICTS
 from smokescope.report.results import QUANTITIES
@@ -87,14 +88,21 @@ def _bar(counts: Counter[str]) -> str:
 
 
 def _layer_style() -> str:
-    """Which layer and legend are seen, and the legend's colours."""
+    """Which layer and legend are seen, and how maps lie over the picture: as `light.lit` draws them."""
+    left = f"calc(1 - {1 - DIMMED:g} * var(--fade))"
     rules = ["body:not([data-map]) .layer.mask { opacity: var(--fade); }"]
     for name in ("mask", *QUANTITIES):
         rules.append(f'[data-map="{name}"] .layer.{name} {{ opacity: var(--fade); }}')
     for name, kind in QUANTITIES.items():
-        stops = ", ".join(f"rgb({r} {g} {b})" for r, g, b in kind.colours.table[::15].tolist())
-        rules.append(f'[data-map="{name}"] .scale.{name} {{ display: flex; }}')
-        rules.append(f".scale.{name} i {{ background-image: linear-gradient(90deg, {stops}); }}")
+        stops = ", ".join(f"rgb({r} {g} {b})" for r, g, b in light(kind.colours)[::15].tolist())
+        rules.append(
+            f'[data-map="{name}"] .view img:first-child '
+            f"{{ filter: grayscale(var(--fade)) brightness({left}); }}\n"
+            f".layer.{name} {{ mix-blend-mode: screen; }}\n"
+            f'[data-map="{name}"] .scale.{name} {{ display: flex; }}\n'
+            f".scale.{name} i::before {{ background-image: linear-gradient(90deg, {stops}); }}"
+        )
+    rules.append(f".scale i {{ --left: {left}; }}")
     return "\n".join(rules) + "\n"
 
 

@@ -15,6 +15,7 @@ from smokescope.data.inputs import VIDEO_SUFFIXES
 from smokescope.data.pictures import read_picture, shrink
 from smokescope.data.records import Record
 from smokescope.errors import SmokescopeError
+from smokescope.report.light import light
 from smokescope.report.overlay import VERDICT_COLOURS, percent
 from smokescope.report.page import picture_address
 from smokescope.report.results import QUANTITIES, Result, is_unchanged, read_map
@@ -58,7 +59,7 @@ def picture_row(result: Result, out: Path, side: int) -> tuple[str, str]:
     Image.fromarray(shrink(picture, side)).save(buffer, "JPEG", quality=82)
     layers = [_layer("mask", _tint(shrink(read_map(file, out, "mask"), side)))]
     for name, kind in QUANTITIES.items():
-        layers.append(_layer(name, _coloured(shrink(read_map(file, out, name), side), kind.colours.table)))
+        layers.append(_layer(name, _lights(shrink(read_map(file, out, name), side), light(kind.colours))))
     name = file.name.as_posix()
     mean = record.take("mean")
     data = {
@@ -90,13 +91,13 @@ def _shown(result: Result, out: Path, is_video: bool) -> tuple[NDArray[np.uint8]
     return read_picture(file.result(out, ".overlay.jpg")), False
 
 
-def _coloured(values: NDArray[np.uint8], table: NDArray[np.uint8]) -> bytes:
-    """A map in its colours, the lowest values clear: the picture shows through where there is nothing."""
+def _lights(values: NDArray[np.uint8], table: NDArray[np.uint8]) -> bytes:
+    """A map as the light that the page adds to the picture."""
     step = 256 // LEVELS
     image = Image.fromarray((values // step * step).astype(np.uint8))
     image.putpalette(table.tobytes())
     buffer = io.BytesIO()
-    image.save(buffer, "PNG", transparency=bytes(min(255, 3 * value) for value in range(256)))
+    image.save(buffer, "PNG")
     return buffer.getvalue()
 
 
