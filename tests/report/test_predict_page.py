@@ -14,11 +14,11 @@ from tests.bright import bright, hill
 from smokescope.data.inputs import PictureFile
 from smokescope.data.pictures import encode_png
 from smokescope.report.predict_page import picture_side, predict_page
-from smokescope.report.predict_row import picture_row
+from smokescope.report.predict_row import Row, picture_row
 from smokescope.report.results import QUANTITIES, about_file, encode_results, read_result
 
 
-def row(folder: Path, name: str, red: int, side: int = 640) -> tuple[str, str]:
+def row(folder: Path, name: str, red: int, side: int = 640) -> Row:
     picture = hill(red, 120, 160)
     (folder / f"{name}.png").write_bytes(encode_png(picture))
     about = about_file(folder / f"{name}.png")
@@ -33,7 +33,7 @@ def images(html: str) -> dict[str, Image.Image]:
 
 
 def test_a_row_has_the_picture_and_every_layer(tmp_path: Path) -> None:
-    verdict, html = row(tmp_path, "a", 230)
+    verdict, _, _, html = row(tmp_path, "a", 230)
     assert verdict == "smoke"
     found = images(html)
     assert set(found) == {"picture", "mask", *QUANTITIES}
@@ -54,10 +54,32 @@ def test_a_row_shows_the_picture_that_was_looked_at(tmp_path: Path, what: str) -
         file.path.write_bytes(file.path.read_bytes()[:-40])
     else:
         file.path.unlink()
-    verdict, html = picture_row(read_result(file, tmp_path), tmp_path, 640)
+    verdict, _, _, html = picture_row(read_result(file, tmp_path), tmp_path, 640)
     assert verdict == "smoke"
     assert images(html)["picture"].size == (160, 120)
     assert "replaced or removed" in html
+
+
+def test_rows_come_by_verdict_then_probability_then_area() -> None:
+    rows = [
+        Row("nothing", 0.05, 0, "a"),
+        Row("smoke", 1.0, 0.02, "b"),
+        Row("nothing", 0.24, 0, "c"),
+        Row("smoke", 1.0, 0.39, "d"),
+        Row("unsure", 0.49, 0.1, "e"),
+        Row("smoke", 0.9, 0.5, "f"),
+    ]
+    assert '<main class="rows">dbfeca</main>' in predict_page(rows, "by a model")
+
+
+def test_a_row_says_its_highest_probability(tmp_path: Path) -> None:
+    """Near misses too: nothing was found, and how near it came is told."""
+    for red, shown in ((230, "90 %"), (70, "27 %"), (255, "> 99 %")):
+        found = row(tmp_path, "a", red)
+        assert found.highest == round(red / 255, 2)
+        assert f"<dt>Highest probability</dt><dd>{shown}</dd>" in found.html
+        assert f'data-highest="{red / 255:.2f}"' in found.html
+    assert row(tmp_path, "a", 70).verdict == "nothing"
 
 
 def test_what_could_not_be_looked_at_comes_first(tmp_path: Path) -> None:
@@ -68,7 +90,7 @@ def test_what_could_not_be_looked_at_comes_first(tmp_path: Path) -> None:
 
 
 def test_a_row_says_what_was_found(tmp_path: Path) -> None:
-    _, html = row(tmp_path, "a", 230)
+    html = row(tmp_path, "a", 230).html
     assert 'data-verdict="smoke"' in html
     assert f'data-area="{200 / 120 / 160:.6f}"' in html
     assert '<svg viewBox="0 0 160 120"' in html
@@ -78,7 +100,7 @@ def test_a_row_says_what_was_found(tmp_path: Path) -> None:
     assert "1.04 %" in html
     assert 'href="a.overlay.jpg"' in html
     assert "total 0.027 nats:<br>aleatoric 0.014 · epistemic 0.014<" in html
-    verdict, html = row(tmp_path, "b", 20)
+    verdict, _, _, html = row(tmp_path, "b", 20)
     assert verdict == "nothing"
     assert "<polygon" not in html
     assert "Nothing found" in html
@@ -90,7 +112,9 @@ def test_small_means_are_not_called_zero(tmp_path: Path) -> None:
     record = json.loads(path.read_text())
     record["mean"]["epistemic"] = 0.0004
     path.write_text(json.dumps(record))
-    _, html = picture_row(read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640)
+    _, _, _, html = picture_row(
+        read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640
+    )
     assert "epistemic &lt; 0.001<" in html
 
 
@@ -108,7 +132,9 @@ def test_the_first_regions_are_listed_and_the_rest_counted(tmp_path: Path) -> No
     }
     record["regions"] = 7 * [record["regions"][0] | told]
     path.write_text(json.dumps(record))
-    _, html = picture_row(read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640)
+    _, _, _, html = picture_row(
+        read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640
+    )
     line = "<td>91 %</td><td>1.23 %</td><td>0.31</td><td>0.012</td></tr>"
     assert (html.count("<tr><td>"), html.count(line)) == (5, 5)
     assert "and 2 more" in html
@@ -116,24 +142,24 @@ def test_the_first_regions_are_listed_and_the_rest_counted(tmp_path: Path) -> No
 
 
 def test_large_pictures_are_shown_small(tmp_path: Path) -> None:
-    _, html = row(tmp_path, "a", 230, side=80)
+    html = row(tmp_path, "a", 230, side=80).html
     assert {image.size for image in images(html).values()} == {(80, 60)}
     assert picture_side(1) > picture_side(500) > picture_side(5000)
 
 
 def test_names_cannot_become_tags_or_leave_their_folder(tmp_path: Path) -> None:
-    _, html = row(tmp_path, '"><script>alert(1)<', 230)
+    html = row(tmp_path, '"><script>alert(1)<', 230).html
     assert "<script" not in html
     assert 'href="%22%3E%3Cscript%3Ealert%281%29%3C.overlay.jpg"' in html
 
 
 def test_the_page_counts_and_asks_for_nothing(tmp_path: Path) -> None:
-    rows = [row(tmp_path, "a", 20), row(tmp_path, "b", 120), row(tmp_path, "c", 230), row(tmp_path, "d", 230)]
+    rows = [row(tmp_path, "a", 20), row(tmp_path, "b", 120), row(tmp_path, "c", 220), row(tmp_path, "d", 230)]
     html = predict_page(rows, "by a model")
     assert "4 pictures: 2 smoke, 1 unsure, 1 nothing" in html
     assert re.findall(r'data-name="(\w)"', html) == [
-        "c",
         "d",
+        "c",
         "b",
         "a",
     ]  # what matters first, without a script

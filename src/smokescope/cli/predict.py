@@ -154,10 +154,10 @@ def _report(
     from smokescope.report.coco import encode_coco
     from smokescope.report.page import encode_page
     from smokescope.report.predict_page import picture_side, predict_page
-    from smokescope.report.predict_row import picture_row
+    from smokescope.report.predict_row import Row, picture_row
     from smokescope.report.results import Result, read_result
 
-    results, rows, side = list[Result](), list[tuple[str, str]](), picture_side(len(done))
+    results, rows, side = list[Result](), list[Row](), picture_side(len(done))
 
     def add(file: PictureFile) -> None:
         result = read_result(file, out)

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from smokescope.report.light import DIMMED, light
 from smokescope.report.page import page
-from smokescope.report.predict_row import VERDICTS
+from smokescope.report.predict_row import VERDICTS, Row
 from smokescope.report.results import QUANTITIES
 
 SIDES = ((200, 640), (1000, 400), (None, 240))  # up to so many rows, a picture's longer side in pixels
@@ -16,6 +16,7 @@ TOLD = 20  # failures
 
 SORTS = {
     "verdict": "verdict",
+    "highest": "highest probability",
     "area": "area of smoke",
     "total": "total uncertainty",
     "aleatoric": "aleatoric uncertainty",
@@ -24,23 +25,30 @@ SORTS = {
 }
 
 
-def predict_page(rows: Sequence[tuple[str, str]], words: str, failures: Sequence[str] = ()) -> str:
+def predict_page(rows: Sequence[Row], words: str, failures: Sequence[str] = ()) -> str:
     """Write the page: one file that asks for nothing from outside.
 
     Args:
-        rows: A verdict and a row of `picture_row` each.
+        rows: In any order. Verdicts that matter come first, then high probabilities, then large areas; the
+            page keeps that order among equals, whatever else it is sorted by.
         words: When it was made, and by what.
         failures: A sentence on each picture that nothing can be said of.
     """
-    counts = Counter(verdict for verdict, _ in rows)
+    counts = Counter(row.verdict for row in rows)
     told = ", ".join(f"{counts[name]} {name}" for name in VERDICTS)
     pictures = "1 picture" if len(rows) == 1 else f"{len(rows):,} pictures"
-    ordered = [row for name in VERDICTS for verdict, row in rows if verdict == name]
+    rank = [*VERDICTS].index
+    ordered = sorted(rows, key=lambda row: (rank(row.verdict), -row.highest, -row.area))
+    shown = "".join(row.html for row in ordered)
     return page(
         f"{pictures}: {told}" + (f"; {len(failures)} failed" if failures else ""),
         "predict",
         f"{words}. Finding nothing does not mean that there is nothing.",
-        [_failed(failures), _bar(counts), f'<main class="rows">{"".join(ordered)}</main>'],
+        [
+            _failed(failures),
+            _bar(counts),
+            f'<main class="rows">{shown}</main>',
+        ],
         _asset("predict.css") + _layer_style(),
         _asset("predict.js"),
     )

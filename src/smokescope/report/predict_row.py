@@ -5,6 +5,7 @@ import os
 from contextlib import suppress
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -40,8 +41,19 @@ COLUMNS = {  # of the regions' table
 }
 
 
-def picture_row(result: Result, out: Path, side: int) -> tuple[str, str]:
-    """The verdict on a picture, and its row as HTML.
+class Row(NamedTuple):
+    """A row of the page, and what it is sorted by."""
+
+    verdict: str
+    highest: float
+    """Probability of any pixel, to whole percents as people see it."""
+    area: float
+    """Share of the picture that the mask covers."""
+    html: str
+
+
+def picture_row(result: Result, out: Path, side: int) -> Row:
+    """What was found in a picture, as a row of the page.
 
     Args:
         result: Of the picture or video.
@@ -57,27 +69,30 @@ def picture_row(result: Result, out: Path, side: int) -> tuple[str, str]:
     picture, as_it_is = _shown(result, out, is_video)
     buffer = io.BytesIO()
     Image.fromarray(shrink(picture, side)).save(buffer, "JPEG", quality=82)
+    maps = {name: read_map(file, out, name) for name in QUANTITIES}
     layers = [_layer("mask", _tint(shrink(read_map(file, out, "mask"), side)))]
     for name, kind in QUANTITIES.items():
-        layers.append(_layer(name, _lights(shrink(read_map(file, out, name), side), light(kind.colours))))
+        layers.append(_layer(name, _lights(shrink(maps[name], side), light(kind.colours))))
+    highest, area = round(float(maps["probability"].max()) / 255, 2), record.take("share").read(float)
     name = file.name.as_posix()
     mean = record.take("mean")
     data = {
         "verdict": verdict,
         "name": name,
-        "area": f"{record.take('share').read(float):.6f}",
+        "highest": f"{highest:.2f}",
+        "area": f"{area:.6f}",
         **{key: f"{mean.take(key).read(float):.6f}" for key in ("total", "aleatoric", "epistemic")},
     }
     attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
-    row = (
+    html = (
         f'<article class="row {escape(verdict)}"{attributes}><div class="view">'
         f'<img alt="{escape(name)}" src="{picture_address("jpeg", buffer.getvalue())}">{"".join(layers)}'
         f'{_outlines(record)}</div><div class="facts"><h3>{escape(name)}</h3>'
         f'<span class="badge">{escape(VERDICTS[verdict])}</span>{"" if as_it_is else REPLACED}'
-        f"{_facts(record)}{_regions(record)}"
+        f"{_facts(record, highest)}{_regions(record)}"
         f"{_files(result, is_video)}</div></article>\n"
     )
-    return verdict, row
+    return Row(verdict, highest, area, html)
 
 
 def _shown(result: Result, out: Path, is_video: bool) -> tuple[NDArray[np.uint8], bool]:
@@ -129,12 +144,13 @@ def _outlines(record: Record) -> str:
     return f'<svg viewBox="0 0 {width} {height}" aria-hidden="true">{"".join(shapes)}</svg>'
 
 
-def _facts(record: Record) -> str:
+def _facts(record: Record, highest: float) -> str:
     total, aleatoric, epistemic = (
         f"{key} {_nats(record.take('mean').take(key).read(float))}"
         for key in ("total", "aleatoric", "epistemic")
     )
     facts = {
+        "Highest probability": percent(highest),
         "Mask": f"{100 * record.take('share').read(float):.2f} % of the picture",
         "Mean doubt": f"{total} nats:<br>{aleatoric} · {epistemic}",
         "Size": f"{record.take('width').read(int)} × {record.take('height').read(int)}",

@@ -2,13 +2,12 @@
 // Switching, fading, sorting and hiding; the page reads without it too.
 const bar = document.querySelector(".bar");
 const rows = document.querySelector(".rows");
-const all = [...rows.children];
-const rank = { smoke: 2, unsure: 1, nothing: 0 };
+const all = [...rows.children]; // sorted by verdict, highest probability and area as they were written
 
-function order(key) {
-  const number = (row) => (key === "verdict" ? rank[row.dataset.verdict] : Number(row.dataset[key]));
-  if (key === "name") return (a, b) => a.dataset.name.localeCompare(b.dataset.name, undefined, { numeric: true });
-  return (a, b) => number(b) - number(a) || Number(b.dataset.area) - Number(a.dataset.area);
+function sorted(key) {
+  if (key === "verdict") return all;
+  if (key === "name") return [...all].sort((a, b) => a.dataset.name.localeCompare(b.dataset.name, undefined, { numeric: true }));
+  return [...all].sort((a, b) => Number(b.dataset[key]) - Number(a.dataset[key])); // equals stay as they are
 }
 
 function update() {
@@ -22,7 +21,7 @@ function update() {
 
 function sort() {
   const focused = document.activeElement;
-  rows.append(...[...all].sort(order(new FormData(bar).get("sort"))));
+  rows.append(...sorted(new FormData(bar).get("sort")));
   focused?.focus({ preventScroll: true });
 }
 
