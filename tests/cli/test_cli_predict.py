@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from av.video.stream import VideoStream
 from PIL import Image
-from tests.bright import bright, hill
+from tests.bright import VERDICTS, bright, hill
 from tests.models.small import TINY
 
 import smokescope
@@ -82,6 +82,7 @@ def test_every_picture_has_all_its_results(run: Run, model: Path, pictures: Path
         "file_sha256": hashlib.sha256(model.read_bytes()).hexdigest(),
     }
     assert len(told["smoke"]["model"]["sha256"]) == 64
+    assert told["smoke"]["thresholds"] == {"mask": 0.5, **VERDICTS.to_dict()}
     assert told["smoke"]["smokescope"] == smokescope.__version__
     assert told["smoke"]["file"] == str(pictures / "smoke.png")
     mask = np.asarray(Image.open(out / "smoke.mask.png"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from tests.bright import bright, hill
+from tests.bright import VERDICTS, bright, hill
 
 from smokescope.data.inputs import PictureFile
 from smokescope.data.pictures import encode_png
@@ -17,14 +17,21 @@ from smokescope.report.predict_page import picture_side, predict_page
 from smokescope.report.predict_row import Row, picture_row
 from smokescope.report.results import QUANTITIES, about_file, encode_results, read_result
 
+THRESHOLDS = {"mask": 0.55, **VERDICTS.to_dict()}
+
 
 def row(folder: Path, name: str, red: int, side: int = 640) -> Row:
     picture = hill(red, 120, 160)
     (folder / f"{name}.png").write_bytes(encode_png(picture))
-    about = about_file(folder / f"{name}.png")
+    about = {"thresholds": THRESHOLDS, **about_file(folder / f"{name}.png")}
     for ending, data in encode_results(picture, bright()(picture), about).items():
         (folder / f"{name}{ending}").write_bytes(data)
     return picture_row(read_result(PictureFile(folder / f"{name}.png", Path(name)), folder), folder, side)
+
+
+def again(folder: Path) -> str:
+    """The row of a.png as its files tell it now."""
+    return picture_row(read_result(PictureFile(folder / "a.png", Path("a")), folder), folder, 640).html
 
 
 def images(html: str) -> dict[str, Image.Image]:
@@ -97,9 +104,10 @@ def test_a_row_says_what_was_found(tmp_path: Path) -> None:
     (points,) = re.findall(r'<polygon class="smoke" points="([^"]+)"', html)
     assert set(points.split()) == {"20,10", "39,10", "39,19", "20,19"}
     assert "90 %" in html
-    assert "1.04 %" in html
+    assert "<dd>1.04 % of the picture is above 0.55</dd>" in html
     assert 'href="a.overlay.jpg"' in html
-    assert "total 0.027 nats:<br>aleatoric 0.014 · epistemic 0.014<" in html
+    means = "total 0.027 nats, of the whole picture:<br>aleatoric 0.014 · epistemic 0.014"
+    assert f"<dt>Mean uncertainty</dt><dd>{means}</dd>" in html
     verdict, _, _, html = row(tmp_path, "b", 20)
     assert verdict == "nothing"
     assert "<polygon" not in html
@@ -112,9 +120,7 @@ def test_small_means_are_not_called_zero(tmp_path: Path) -> None:
     record = json.loads(path.read_text())
     record["mean"]["epistemic"] = 0.0004
     path.write_text(json.dumps(record))
-    _, _, _, html = picture_row(
-        read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640
-    )
+    html = again(tmp_path)
     assert "epistemic &lt; 0.001<" in html
 
 
@@ -132,11 +138,16 @@ def test_the_first_regions_are_listed_and_the_rest_counted(tmp_path: Path) -> No
     }
     record["regions"] = 7 * [record["regions"][0] | told]
     path.write_text(json.dumps(record))
-    _, _, _, html = picture_row(
-        read_result(PictureFile(tmp_path / "a.png", Path("a")), tmp_path), tmp_path, 640
-    )
+    html = again(tmp_path)
     line = "<td>91 %</td><td>1.23 %</td><td>0.31</td><td>0.012</td></tr>"
     assert (html.count("<tr><td>"), html.count(line)) == (5, 5)
+    assert re.findall("<th>(.*?)</th>", html) == [
+        "region",
+        "peak probability",
+        "area above 0.3",
+        "mean total, nats",
+        "epistemic at peak, nats",
+    ]
     assert "and 2 more" in html
     assert html.count("<polygon") == 7
 
@@ -171,3 +182,14 @@ def test_the_page_counts_and_asks_for_nothing(tmp_path: Path) -> None:
         assert re.search(rf'class="scale {name}">0 <i></i> 0\.\d+ &nbsp; nats ', html)
     for control in ('name="map"', 'name="fade"', 'name="sort"', 'name="verdict"', 'name="regions"'):
         assert control in html
+
+
+def test_what_numbers_mean_is_said_without_a_mouse(tmp_path: Path) -> None:
+    html = predict_page([row(tmp_path, "a", 230)], "by a model")
+    (told,) = re.findall('<details class="meanings">(.*?)</details>', html)
+    for column in re.findall("<th>(.*?)</th>", html):
+        assert f"<dt>{column}</dt>" in told or column == "area above 0.3"
+    for fact in ("Highest probability", "Mask", "Mean uncertainty"):
+        assert f"<dt>{fact}</dt>" in html
+        assert f"<dt>{fact.lower()}</dt>" in told
+    assert not re.search(r"<t[hd][^>]* title=", html)

@@ -71,7 +71,8 @@ def predict(
     refuse_replacing(found.pictures, out)
     segmenter = load_segmenter(model, device, engine, tiles)
     identity = _identity(model, segmenter)
-    about = {"smokescope": __version__, "model": identity, "tiles": tiles}
+    thresholds = {"mask": segmenter.threshold, **segmenter.verdicts.to_dict()}
+    about = {"smokescope": __version__, "model": identity, "thresholds": thresholds, "tiles": tiles}
     try_folder(out)
     if coco:
         results = (result for file in found.pictures for result in (file.path, *possible_results(file, out)))

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from smokescope.report.light import DIMMED, light
 from smokescope.report.page import page
-from smokescope.report.predict_row import VERDICTS, Row
+from smokescope.report.predict_row import DOUBT, PEAK, TOTAL, VERDICTS, Row
 from smokescope.report.results import QUANTITIES
 
 SIDES = ((200, 640), (1000, 400), (None, 240))  # up to so many rows, a picture's longer side in pixels
@@ -22,6 +22,20 @@ SORTS = {
     "aleatoric": "aleatoric uncertainty",
     "epistemic": "epistemic uncertainty",
     "name": "name",
+}
+
+
+MEANINGS = {
+    "highest probability": "the highest of any pixel of the picture",
+    "mask": "the pixels whose probability is above the mask's threshold",
+    "mean uncertainty": "over the whole picture, most of which is seldom in doubt; aleatoric doubt lies in "
+    "the picture, epistemic doubt in the model, and both together are the total",
+    "region": "a connected area whose probability is above a threshold of its own; as that is mostly lower "
+    "than the mask's, regions together cover more than the mask. Areas are shares of the picture",
+    PEAK: "what a region's strongest pixels reach, as many as the smallest region has",
+    TOTAL: "over the region, its border included, which is always in doubt",
+    DOUBT: "over its strongest pixels alone; with the peak it decides between smoke and unsure",
+    "nats": "what uncertainty is counted in: 0 is none, 0.69 is a coin toss",
 }
 
 
@@ -47,6 +61,7 @@ def predict_page(rows: Sequence[Row], words: str, failures: Sequence[str] = ()) 
         [
             _failed(failures),
             _bar(counts),
+            _meanings(),
             f'<main class="rows">{shown}</main>',
         ],
         _asset("predict.css") + _layer_style(),
@@ -93,6 +108,11 @@ def _bar(counts: Counter[str]) -> str:
         f'<label>Sort by <select name="sort">{sorts}</select></label>'
         f'<fieldset class="pick"><legend>Show</legend>{shown}</fieldset>{scales}</form>'
     )
+
+
+def _meanings() -> str:
+    told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in MEANINGS.items())
+    return f'<details class="meanings"><summary>What the numbers mean</summary><dl>{told}</dl></details>'
 
 
 def _layer_style() -> str:

@@ -32,13 +32,7 @@ VERDICTS = {
 
 REPLACED = '<p class="replaced">The picture was replaced or removed since: this is the one looked at.</p>'
 
-COLUMNS = {  # of the regions' table
-    "region": "what is said of it",
-    "peak": "the probability of smoke that its strongest pixels reach",
-    "area": "its share of the picture",
-    "total": "mean total uncertainty, in nats",
-    "doubt": "epistemic uncertainty where the probability reaches the peak, in nats",
-}
+PEAK, TOTAL, DOUBT = "peak probability", "mean total, nats", "epistemic at peak, nats"  # of a region
 
 
 class Row(NamedTuple):
@@ -151,8 +145,8 @@ def _facts(record: Record, highest: float) -> str:
     )
     facts = {
         "Highest probability": percent(highest),
-        "Mask": f"{100 * record.take('share').read(float):.2f} % of the picture",
-        "Mean doubt": f"{total} nats:<br>{aleatoric} · {epistemic}",
+        "Mask": f"{_share(record)} of the picture is above {_threshold(record, 'mask')}",
+        "Mean uncertainty": f"{total} nats, of the whole picture:<br>{aleatoric} · {epistemic}",
         "Size": f"{record.take('width').read(int)} × {record.take('height').read(int)}",
     }
     if "video" in record.parts():
@@ -163,6 +157,14 @@ def _facts(record: Record, highest: float) -> str:
             f"the one at {video.take('seconds').read(float):.1f}&nbsp;s is shown"
         )
     return f"<dl>{''.join(f'<dt>{key}</dt><dd>{value}</dd>' for key, value in facts.items())}</dl>"
+
+
+def _share(part: Record) -> str:
+    return f"{100 * part.take('share').read(float):.2f} %"
+
+
+def _threshold(record: Record, name: str) -> str:
+    return f"{record.take('thresholds').take(name).read(float):g}"
 
 
 def _nats(value: float) -> str:
@@ -180,13 +182,14 @@ def _regions(record: Record) -> str:
         cells = (
             f'<span class="dot {verdict}"></span>{verdict}',
             percent(region.take("peak").read(float)),
-            f"{100 * region.take('share').read(float):.2f} %",
+            _share(region),
             f"{region.take('total').read(float):.2f}",
             _nats(region.take("doubt").read(float)),
         )
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     more = f"<p>and {len(regions) - LISTED} more</p>" if len(regions) > LISTED else ""
-    head = "".join(f'<th title="{meaning}">{title}</th>' for title, meaning in COLUMNS.items())
+    area = f"area above {_threshold(record, 'unsure_above')}"
+    head = "".join(f"<th>{title}</th>" for title in ("region", PEAK, area, TOTAL, DOUBT))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
 
 
