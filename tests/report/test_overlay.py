@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.bright import bright, hill
 
-from smokescope.report.overlay import VERDICT_COLOURS, draw_overlay, label, percent
+from smokescope.report.overlay import SIGNS, VERDICT_COLOURS, draw_overlay, label, percent
 
 
 @pytest.mark.parametrize(("red", "verdict"), [(230, "smoke"), (120, "unsure")])
@@ -14,8 +14,8 @@ def test_a_region_is_outlined_in_its_verdicts_colour(red: int, verdict: str) -> 
     drawn = draw_overlay(picture, prediction)
     assert drawn.shape == picture.shape
     (other,) = {*VERDICT_COLOURS} - {verdict}
-    assert (drawn == VERDICT_COLOURS[verdict]).all(-1).sum() > 300  # the sign
-    assert not (drawn == VERDICT_COLOURS[other]).all(-1).any()
+    assert (drawn == SIGNS[verdict][0]).all(-1).sum() > 300
+    assert not (drawn == SIGNS[other][0]).all(-1).any()
     edge = np.abs(drawn[10, 25:35].astype(int) - VERDICT_COLOURS[verdict]).max(-1)
     assert (edge < 60).all()  # a line that is smoothed
     assert (drawn[100:] == picture[100:]).all()
@@ -44,7 +44,7 @@ def test_a_sign_is_read_where_there_is_no_room_above() -> None:
     picture = hill(0, 300, 400)
     picture[:10, 20:40, 0] = 230
     drawn = draw_overlay(picture, bright()(picture))
-    assert (drawn[12:] == VERDICT_COLOURS["smoke"]).all(-1).sum() > 300
+    assert (drawn[12:] == SIGNS["smoke"][0]).all(-1).sum() > 300
 
 
 def test_nothing_is_certain() -> None:

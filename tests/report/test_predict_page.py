@@ -13,6 +13,7 @@ from tests.bright import VERDICTS, bright, hill
 
 from smokescope.data.inputs import PictureFile
 from smokescope.data.pictures import encode_png
+from smokescope.report.overlay import SIGNS
 from smokescope.report.predict_page import picture_side, predict_page
 from smokescope.report.predict_row import Row, picture_row
 from smokescope.report.results import QUANTITIES, about_file, encode_results, read_result
@@ -182,6 +183,42 @@ def test_the_page_counts_and_asks_for_nothing(tmp_path: Path) -> None:
         assert re.search(rf'class="scale {name}">0 <i></i> 0\.\d+ &nbsp; nats ', html)
     for control in ('name="map"', 'name="fade"', 'name="sort"', 'name="verdict"', 'name="regions"'):
         assert control in html
+
+
+def luminance(colour: str) -> float:
+    """Of a colour in hexadecimal: WCAG 2.2, relative luminance."""
+    digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
+    shares = np.array(list(bytes.fromhex(digits))) / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def contrast(one: str, other: str) -> float:
+    dark, bright = sorted((luminance(one), luminance(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_words_stand_out_from_what_is_behind_them(tmp_path: Path) -> None:
+    """By 4.5, as WCAG asks of small words: on signs of overlays, on badges, on the page in light and dark."""
+    assert contrast("fff", "000") == pytest.approx(21)
+    assert contrast("e63c14", "ffffff") == pytest.approx(4.2, abs=0.05)
+    pairs = {name: (bytes(ground).hex(), bytes(ink).hex()) for name, (ground, ink) in SIGNS.items()}
+    style = re.findall("<style>(.*?)</style>", predict_page([], "by a model"), re.DOTALL)[0]
+    badges = re.findall(r"\.(\w+) > \.facts \.badge {([^}]*)}", style)
+    assert {name for name, _ in badges} == {"smoke", "unsure", "nothing"}
+    for name, rule in badges:
+        found = dict(re.findall(r"(background|color): #(\w+);", rule))
+        assert (found["background"], found["color"]) == pairs[name]
+    assert not re.search(r"\.badge {[^}]*background", style.split(".smoke > .facts .badge")[0])
+    colours: dict[str, str] = {}
+    for scheme in re.findall(r":root {([^}]*--ink[^}]*)}", style):
+        colours |= dict(re.findall(r"--(\w+): #(\w+);", scheme))
+        for ink in ("ink", "faint"):
+            for ground in ("paper", "card"):
+                pairs[f"{ink} on {ground} #{colours[ground]}"] = (colours[ground], colours[ink])
+    assert len(pairs) == 3 + 2 * 4
+    low = {name: contrast(*pair) for name, pair in pairs.items() if contrast(*pair) < 4.5}
+    assert low == {}
 
 
 def test_what_numbers_mean_is_said_without_a_mouse(tmp_path: Path) -> None:

@@ -15,6 +15,12 @@ TINT = 0.22  # of the mask: what lies below must stay visible
 
 _DARK, _LIGHT = (20, 20, 20), (255, 255, 255)
 
+SIGNS = {  # behind words on a verdict, and of the words; lines may be brighter than what words are read on
+    "smoke": ((196, 51, 16), _LIGHT),
+    "unsure": (VERDICT_COLOURS["unsure"], _DARK),
+    "nothing": ((91, 98, 112), _LIGHT),
+}
+
 
 def draw_overlay(picture: NDArray[np.uint8], prediction: Prediction) -> NDArray[np.uint8]:
     """Draw the mask and the regions over a picture H x W x 3; a new one of the same size."""
@@ -68,7 +74,6 @@ def _label(
     gap = pad + 2
     x = max(0, min(x0, size[0] - wide))
     y = y0 - high - gap if y0 >= high + gap else max(0, min(y1 + gap, size[1] - high))
-    colour = VERDICT_COLOURS[region.verdict]
-    draw.rectangle((x, y, x + wide, y + high), fill=colour)
-    ink = _LIGHT if region.verdict == "smoke" else _DARK
+    ground, ink = SIGNS[region.verdict]
+    draw.rectangle((x, y, x + wide, y + high), fill=ground)
     draw.text((x + pad, y + pad), words, ink, font)

@@ -6,6 +6,7 @@ from html import escape
 from importlib.resources import files
 
 from smokescope.report.light import DIMMED, light
+from smokescope.report.overlay import SIGNS
 from smokescope.report.page import page
 from smokescope.report.predict_row import DOUBT, PEAK, TOTAL, VERDICTS, Row
 from smokescope.report.results import QUANTITIES
@@ -116,7 +117,7 @@ def _meanings() -> str:
 
 
 def _layer_style() -> str:
-    """Which layer and legend are seen, and how maps lie over the picture: as `light.lit` draws them."""
+    """Which layer and legend are seen, how maps lie over the picture (as `light.lit` does), and badges."""
     left = f"calc(1 - {1 - DIMMED:g} * var(--fade))"
     rules = ["body:not([data-map]) .layer.mask { opacity: var(--fade); }"]
     for name in ("mask", *QUANTITIES):
@@ -131,6 +132,9 @@ def _layer_style() -> str:
             f".scale.{name} i::before {{ background-image: linear-gradient(90deg, {stops}); }}"
         )
     rules.append(f".scale i {{ --left: {left}; }}")
+    for verdict, (ground, ink) in SIGNS.items():
+        colours = f"background: #{bytes(ground).hex()}; color: #{bytes(ink).hex()};"
+        rules.append(f".{verdict} > .facts .badge {{ {colours} }}")
     return "\n".join(rules) + "\n"
 
 
