@@ -100,7 +100,7 @@ def test_rows_are_sorted_and_hidden(page: Page) -> None:
 def test_outlines_lie_over_the_picture_and_can_go(page: Page) -> None:
     script = "() => document.querySelector('.view polygon').getBoundingClientRect().width / \
         document.querySelector('.view').getBoundingClientRect().width"
-    assert page.evaluate(script) == pytest.approx(19 / 160, rel=0.05)
+    assert page.evaluate(script) == pytest.approx(27 / 160, rel=0.05)
     page.uncheck("input[name=regions]")
     assert not page.is_visible(".view svg")
 

@@ -17,7 +17,7 @@ from smokescope.data.pictures import read_picture, shrink
 from smokescope.data.records import Record
 from smokescope.errors import SmokescopeError
 from smokescope.report.light import light
-from smokescope.report.overlay import VERDICT_COLOURS, percent
+from smokescope.report.overlay import VERDICT_COLOURS, outline_around, percent
 from smokescope.report.page import picture_address
 from smokescope.report.results import QUANTITIES, Result, is_unchanged, read_map
 
@@ -126,10 +126,8 @@ def _outlines(record: Record) -> str:
     width, height = (record.take(side).read(int) for side in ("width", "height"))
     shapes = []
     for region in reversed(record.take("regions").items()):
-        points = " ".join(
-            ",".join(str(value.read(int)) for value in point.items())
-            for point in region.take("polygon").items()
-        )
+        corners = [(x.read(int), y.read(int)) for x, y in (p.items() for p in region.take("polygon").items())]
+        points = " ".join(f"{x},{y}" for x, y in outline_around(corners, (width, height)))
         verdict, peak = region.take("verdict").read(str), region.take("peak").read(float)
         title = f"{verdict} {percent(peak)}"
         shapes.append(
