@@ -92,4 +92,5 @@ def test_a_sign_is_read_where_there_is_no_room_above() -> None:
 
 def test_nothing_is_certain() -> None:
     assert [percent(p) for p in (0.394, 0.9949, 0.996, 1.0)] == ["39 %", "99 %", "> 99 %", "> 99 %"]
+    assert [percent(p) for p in (0.006, 0.004, 0.0)] == ["1 %", "< 1 %", "< 1 %"]
     assert label(bright()(hill(230)).regions[0]) == "smoke 90 %"

@@ -82,7 +82,7 @@ def test_rows_come_by_verdict_then_probability_then_area() -> None:
 
 def test_a_row_says_its_highest_probability(tmp_path: Path) -> None:
     """Near misses too: nothing was found, and how near it came is told."""
-    for red, shown in ((230, "90 %"), (70, "27 %"), (255, "> 99 %")):
+    for red, shown in ((230, "90 %"), (70, "27 %"), (255, "&gt; 99 %")):
         found = row(tmp_path, "a", red)
         assert found.highest == round(red / 255, 2)
         assert f"<dt>Highest probability</dt><dd>{shown}</dd>" in found.html

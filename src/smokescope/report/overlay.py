@@ -75,7 +75,7 @@ def label(region: Region) -> str:
 def percent(probability: float) -> str:
     """A probability for people; nothing is ever certain."""
     shown = f"{100 * probability:.0f} %"
-    return "> 99 %" if shown == "100 %" else shown
+    return {"100 %": "> 99 %", "0 %": "< 1 %"}.get(shown, shown)
 
 
 def _large(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -142,7 +142,7 @@ def _facts(record: Record, highest: float) -> str:
         for key in ("total", "aleatoric", "epistemic")
     )
     facts = {
-        "Highest probability": percent(highest),
+        "Highest probability": escape(percent(highest)),
         "Mask": f"{_share(record)} of the picture is above {_threshold(record, 'mask')}",
         "Mean uncertainty": f"{total} nats, of the whole picture:<br>{aleatoric} · {epistemic}",
         "Size": f"{record.take('width').read(int)} × {record.take('height').read(int)}",
