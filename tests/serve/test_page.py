@@ -4,7 +4,7 @@ import base64
 import io
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,10 @@ NAME_OF_FOCUS = """() => {
     const { id, name, className } = document.activeElement;
     return id || name || className;
 }"""
+RECTANGLES = """names => names.map(name => [...document.querySelectorAll(name)].map(each => {
+    const { left, top, right, bottom } = each.getBoundingClientRect();
+    return [left, top, right, bottom];
+}))"""
 TOKEN = "a-token-for-the-tests"
 DROP = """([base64, name, type]) => {
     const bytes = Uint8Array.from(atob(base64), letter => letter.charCodeAt(0));
@@ -92,18 +96,40 @@ def hill() -> bytes:
     return buffer.getvalue()
 
 
+def specks() -> bytes:
+    """Smoke of 0.05 % of the picture each: in the middle, in corners, at two sides, and three in a pile."""
+    grey = np.full((480, 640), 20, np.uint8)
+    corners = [(left, top) for left in (0, 627) for top in (0, 468)]
+    for left, top in [(313, 234), *corners, (0, 200), (300, 0), (500, 300), (500, 320), (520, 330)]:
+        grey[top : top + 12, left : left + 13] = 230
+    buffer = io.BytesIO()
+    Image.fromarray(grey).convert("RGB").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
 def drop(page: Page, data: bytes, name: str = "hill.png", kind: str = "image/png") -> None:
     page.evaluate(DROP, [base64.b64encode(data).decode(), name, kind])
 
 
-def see(page: Page) -> None:
-    drop(page, hill())
+def see(page: Page, data: bytes | None = None) -> None:
+    drop(page, data or hill())
     page.wait_for_selector("#facts:not(:empty)")
+
+
+def meet(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether two rectangles have a part in common."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def settle(page: Page) -> None:
+    """Wait until all is drawn and nothing moves."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate("() => Promise.allSettled(document.getAnimations().map(each => each.finished))")
 
 
 def ink(page: Page, selector: str) -> int:
     """How many pixels of a canvas are drawn on, once it has been drawn."""
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    settle(page)
     script = """name => {
         const canvas = document.querySelector(name);
         const { width, height } = canvas;
@@ -187,6 +213,34 @@ def test_the_list_and_the_picture_point_at_each_other(page: Page) -> None:
     assert "lit" in (page.get_attribute(".region >> nth=2", "class") or "")
     assert "lit" not in (page.get_attribute(".region >> nth=1", "class") or "")
     assert "probability 0.39" in page.inner_text("#probe")
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_no_number_hides_smoke(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    see(page, specks())
+    settle(page)
+    rim = 2
+
+    def check(least: int) -> None:
+        frame, *rest = page.evaluate(RECTANGLES, ["#frame", "#badges .badge:not([hidden])", "#shapes path"])
+        badges = [(x0 - rim, y0 - rim, x1 + rim, y1 + rim) for x0, y0, x1, y1 in rest[0]]
+        regions = rest[1][:-1]  # without the one that dims
+        assert len(badges) >= least
+        for index, badge in enumerate(badges):
+            assert not any(meet(badge, other) for other in [*regions, *badges[:index]])
+            assert frame[0][0] <= badge[0] < badge[2] <= frame[0][2]
+            assert frame[0][1] <= badge[1] < badge[3] <= frame[0][3]
+
+    check(10)
+    page.set_viewport_size({"width": width - 70, "height": 700})
+    page.wait_for_function("wide => innerWidth === wide", arg=width - 70)
+    settle(page)
+    check(10)
+    page.click(".region >> nth=0")
+    settle(page)
+    assert page.is_visible("#whole")
+    check(1)
 
 
 def test_everything_by_keyboard(page: Page, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ PAGES = {  # address -> file and type
     "/": ("index.html", "text/html; charset=utf-8"),
     "/docs": ("docs.html", "text/html; charset=utf-8"),
     "/app.js": ("app.js", "text/javascript; charset=utf-8"),
+    "/badges.js": ("badges.js", "text/javascript; charset=utf-8"),
     "/view.js": ("view.js", "text/javascript; charset=utf-8"),
     "/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),

@@ -1,3 +1,4 @@
+import { placeBadges } from "/badges.js";
 import { View, readMaps } from "/view.js";
 
 const SIDE = 1600; // of the maps asked for: finer than most screens show, and quick to send
@@ -202,7 +203,7 @@ function listRegions({ width, height, regions }) {
     parts[0].addEventListener("blur", () => light(false));
   });
   get("shapes").append(spot);
-  placeBadges();
+  moveBadges();
 }
 
 function listItem(region, index) {
@@ -262,18 +263,11 @@ function badge(region, index, box) {
 function zoom(box) {
   view.zoomTo(box);
   get("whole").hidden = box === null;
-  placeBadges();
+  moveBadges();
 }
 
-function placeBadges() {
-  const [scale, left, top] = view.transform();
-  for (const mark of get("badges").children) {
-    const [x0, y0, x1] = mark.box;
-    const place = (at, corner) => Math.max(0.03, Math.min(0.97, (at - corner) * scale));
-    mark.style.left = `${100 * place((x0 + x1) / 2, left)}%`;
-    mark.style.top = `${100 * place(y0, top)}%`;
-  }
-}
+const moveBadges = () => placeBadges([...get("badges").children], get("frame"), view.transform());
+new ResizeObserver(moveBadges).observe(get("frame"));
 
 // controls
 
@@ -288,7 +282,6 @@ function update() {
   drawRamp(layer);
   view.set({ layer, fade, threshold, outlined: get("outlined").checked });
   if (!view.maps) return;
-  placeBadges();
   get("covered").textContent = `${percent(view.covered())} of the picture is above it.`;
   get("reset").hidden = Math.abs(threshold - shipped) < 0.005;
   get("reset").textContent = `Back to the model's ${shipped.toFixed(2)}`;
