@@ -9,10 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
+from smokescope.inference import Prediction
 from smokescope.serve.limits import Limits
 from smokescope.serve.service import Service
+from smokescope.uncertainty import LN2
 from tests.serve.service import MODEL, Brightness, live
 
 NEEDED = os.environ.get("CI_REQUIRES_BROWSER") == "1"
@@ -31,6 +34,13 @@ RECTANGLES = """names => names.map(name => [...document.querySelectorAll(name)].
     const { left, top, right, bottom } = each.getBoundingClientRect();
     return [left, top, right, bottom];
 }))"""
+RAMP = """() => {
+    const copy = new OffscreenCanvas(256, 1).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(document.querySelector("#ramp"), 0, 0);
+    return [...copy.getImageData(0, 0, 256, 1).data];
+}"""
+WITHOUT = "names => names.forEach(name => (document.getElementById(name).style.display = 'none'))"
+LUMA = np.array([0.2126, 0.7152, 0.0722])
 TOKEN = "a-token-for-the-tests"
 DROP = """([base64, name, type]) => {
     const bytes = Uint8Array.from(atob(base64), letter => letter.charCodeAt(0));
@@ -55,6 +65,25 @@ def browser() -> Iterator[sync_api.Browser]:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     with live(Service(Brightness(), MODEL, Limits())) as found:
+        yield found
+
+
+class Slopes(Brightness):
+    """Finds more of everything the further right, whatever is there: from nothing to the most."""
+
+    def many(self, pictures: Sequence[NDArray[np.uint8]], /) -> list[Prediction]:
+        return [slope(each.shape[0], each.shape[1]) for each in pictures]
+
+
+def slope(height: int, width: int) -> Prediction:
+    share = np.tile(np.linspace(0, 1, width, dtype=np.float32), (height, 1))
+    total = share * LN2
+    return Prediction(share, share > 0.5, total, total, (share / 10).astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def sloping() -> Iterator[str]:
+    with live(Service(Slopes(), MODEL, Limits())) as found:
         yield found
 
 
@@ -91,9 +120,7 @@ def hill() -> bytes:
     grey[20:50, 10:60] = 230
     grey[20:50, 110:150] = 100
     grey[80:120] = np.linspace(0, 250, 160).astype(np.uint8)
-    buffer = io.BytesIO()
-    Image.fromarray(grey).convert("RGB").save(buffer, "PNG")
-    return buffer.getvalue()
+    return encoded(grey)
 
 
 def specks() -> bytes:
@@ -102,6 +129,10 @@ def specks() -> bytes:
     corners = [(left, top) for left in (0, 627) for top in (0, 468)]
     for left, top in [(313, 234), *corners, (0, 200), (300, 0), (500, 300), (500, 320), (520, 330)]:
         grey[top : top + 12, left : left + 13] = 230
+    return encoded(grey)
+
+
+def encoded(grey: NDArray[np.uint8]) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(grey).convert("RGB").save(buffer, "PNG")
     return buffer.getvalue()
@@ -114,6 +145,12 @@ def drop(page: Page, data: bytes, name: str = "hill.png", kind: str = "image/png
 def see(page: Page, data: bytes | None = None) -> None:
     drop(page, data or hill())
     page.wait_for_selector("#facts:not(:empty)")
+
+
+def pixels(page: Page, selector: str) -> NDArray[np.float64]:
+    """What is seen of an element, H x W x 3."""
+    settle(page)
+    return np.asarray(Image.open(io.BytesIO(page.locator(selector).screenshot())).convert("RGB"), float)
 
 
 def meet(a: Sequence[float], b: Sequence[float]) -> bool:
@@ -213,6 +250,26 @@ def test_the_list_and_the_picture_point_at_each_other(page: Page) -> None:
     assert "lit" in (page.get_attribute(".region >> nth=2", "class") or "")
     assert "lit" not in (page.get_attribute(".region >> nth=1", "class") or "")
     assert "probability 0.39" in page.inner_text("#probe")
+
+
+@pytest.mark.parametrize("grey", [0, 128, 161, 255])
+def test_a_map_adds_light_to_a_dimmed_picture_as_its_legend_says(
+    browser: sync_api.Browser, sloping: str, grey: int
+) -> None:
+    for page in opened(browser, sloping):
+        see(page, encoded(np.full((480, 640), grey, np.uint8)))
+        page.evaluate(WITHOUT, ["shapes", "outline", "badges"])
+        for layer in ("probability", "total", "aleatoric", "epistemic"):
+            page.check(f"[name=layer][value={layer}]", force=True)
+            row = pixels(page, "#frame")[100, 2:-2]
+            assert np.abs(row[0] - 0.4 * grey).max() <= 4  # dimmed alike, and grey
+            assert (row >= 0.4 * grey - 1.5).all()
+            assert (np.diff(row @ LUMA) > -1.5).all()  # the more, the brighter
+            assert (row[-1] - row[0]).mean() > 120
+            if grey == 128:
+                legend = np.array(page.evaluate(RAMP), float).reshape(256, 4)[:, :3]
+                shown = row[np.linspace(0, len(row) - 1, 256).round().astype(int)]
+                assert np.abs(shown - legend).max() <= 8
 
 
 @pytest.mark.parametrize("width", [400, 1400])

@@ -279,8 +279,8 @@ function update() {
   get("meaning").textContent = MEANINGS[layer];
   get("high").textContent = layer === "mask" ? "smoke" : String(Number(colours.maps[layer].top.toFixed(2)));
   get("low").textContent = layer === "mask" ? "none" : "0";
-  drawRamp(layer);
   view.set({ layer, fade, threshold, outlined: get("outlined").checked });
+  drawRamp();
   if (!view.maps) return;
   get("covered").textContent = `${percent(view.covered())} of the picture is above it.`;
   get("reset").hidden = Math.abs(threshold - shipped) < 0.005;
@@ -288,13 +288,13 @@ function update() {
   get("threshold").setAttribute("aria-valuetext", `${threshold.toFixed(2)}, ${get("covered").textContent}`);
 }
 
-function drawRamp(layer) {
+function drawRamp() {
   const context = get("ramp").getContext("2d");
-  for (let level = 0; level < 256; level++) {
-    context.fillStyle = layer === "mask" ? (level / 255 > Number(get("threshold").value) ? `#${colours.verdicts.smoke}` : "#8886") : `#${colours.maps[layer].ramp[level]}`;
+  view.legend().forEach((colour, level) => {
+    context.fillStyle = colour ? `rgb(${colour.join(" ")})` : "#8886";
     context.clearRect(level, 0, 1, 1);
     context.fillRect(level, 0, 1, 1);
-  }
+  });
 }
 
 for (const id of ["fade", "threshold", "outlined"]) get(id).addEventListener("input", update);

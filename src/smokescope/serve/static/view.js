@@ -1,6 +1,7 @@
 // The picture and what is laid over it. All is drawn from the answer's maps: nothing is asked of the service.
 
-const CLEAR = 0.6; // below 1: faint values show through the more
+const DIM = 0.4; // of its light the picture keeps under a map: a map only ever adds light to that
+const SKY = 128; // a middling grey, which the legend is drawn over
 const hex = (colour) => [0, 2, 4].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
 /** Grey values of a PNG in base64. */
@@ -29,13 +30,14 @@ export class View {
     this.smoke = hex(colours.verdicts.smoke);
     this.state = { layer: "mask", fade: 0.5, threshold: 0.5, outlined: true };
     this.box = null; // what is zoomed to, in shares of the picture: x0, y0, x1, y1
-    for (const id of ["frame", "zoom", "layer", "outline"]) this[id] = document.getElementById(id);
+    for (const id of ["frame", "zoom", "picture", "layer", "outline"]) this[id] = document.getElementById(id);
     new ResizeObserver(() => this.redraw()).observe(this.frame);
   }
 
   show(maps) {
     this.maps = maps;
     if (!maps) {
+      this.picture.style.filter = "";
       for (const canvas of [this.layer, this.outline]) canvas.width = canvas.height = 1;
       return;
     }
@@ -89,16 +91,41 @@ export class View {
     });
   }
 
+  /** How far the map is laid on, and how far the picture is gone: first it glows, then it covers. */
+  strength() {
+    const { fade } = this.state;
+    return [Math.min(1, 2 * fade), Math.max(0, 2 * fade - 1)];
+  }
+
+  /** Share of its light that the picture keeps under a map. */
+  kept() {
+    const [glow, cover] = this.strength();
+    return (1 - glow * (1 - DIM)) * (1 - cover);
+  }
+
+  /** The light that a map adds at each grey level: none at 0, unless the picture is gone. */
+  lights() {
+    const [, cover] = this.strength();
+    const ramp = this.ramps[this.state.layer];
+    return ramp.map((colour) => colour.map((part, k) => Math.max(0, part - (1 - cover) * ramp[0][k])));
+  }
+
+  /** The mask's or the map's colours at each grey level, as they are seen over a grey of the picture. */
+  legend() {
+    if (this.state.layer === "mask") return this.ramps.probability.map((_, level) => (level / 255 > this.state.threshold ? this.smoke : null));
+    const [[glow], grey] = [this.strength(), SKY * this.kept()];
+    return this.lights().map((light) => light.map((part) => Math.round(grey + glow * part * (1 - grey / 255))));
+  }
+
   /** Colour and opacity of each grey level. */
   table() {
-    const { layer, fade, threshold } = this.state;
+    const { layer, threshold } = this.state;
     const table = new Uint8ClampedArray(4 * 256);
-    const [glow, cover] = [Math.min(1, 2 * fade), Math.max(0, 2 * fade - 1)]; // first it glows, then it covers
+    const [glow, cover] = this.strength();
+    const lights = layer === "mask" ? null : this.lights();
     for (let level = 0; level < 256; level++) {
-      const value = level / 255;
-      const inside = value > threshold;
-      const colour = layer === "mask" ? (inside ? this.smoke : [18, 17, 19]) : this.ramps[layer][level];
-      const weight = layer === "mask" ? (inside ? 0.5 : 0) : value ** CLEAR;
+      const inside = level / 255 > threshold;
+      const [colour, weight] = lights ? [lights[level], 1] : inside ? [this.smoke, 0.5] : [[18, 17, 19], 0];
       table.set([...colour, 255 * (glow * weight + cover * (1 - weight))], 4 * level);
     }
     return new Uint32Array(table.buffer);
@@ -106,6 +133,9 @@ export class View {
 
   drawLayer() {
     const { layer } = this.state;
+    const lit = layer !== "mask"; // a map is light on a dark, grey picture; the mask is paint
+    this.picture.style.filter = lit ? `grayscale(${this.strength()[0]}) brightness(${this.kept()})` : "";
+    this.layer.style.mixBlendMode = lit ? "screen" : "";
     const { width, height, values } = this.maps[layer === "mask" ? "probability" : layer];
     if (this.layer.width !== width || this.layer.height !== height) Object.assign(this.layer, { width, height });
     const image = new ImageData(width, height);
