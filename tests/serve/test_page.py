@@ -193,7 +193,8 @@ def test_from_drop_to_regions(page: Page) -> None:
     assert page.inner_text("#verdict-word") == "Smoke"
     assert page.inner_text("#verdict-words") == "Look at once: 2 regions are smoke, one is uncertain."
     assert page.inner_text("#status").startswith("Smoke.")
-    assert page.inner_text("#facts").startswith("160 × 120 pixels")
+    assert page.inner_text("#facts").startswith("hill.png · 160 × 120 pixels")
+    assert page.get_attribute("#picture", "alt") == "hill.png: smoke"
     regions = page.locator(".region").all_inner_texts()
     assert [text.split("\n")[:2] for text in regions] == [["1", "Smoke"], ["2", "Smoke"], ["3", "Unsure"]]
     assert "7.8 %" in regions[1]  # 30 x 50 of 160 x 120
@@ -357,6 +358,47 @@ def test_what_goes_wrong_is_said_and_gone_with_the_next_picture(
         drop(page, hill()[:200])
         page.wait_for_selector("#problem:not([hidden])")
         page.wait_for_selector("text=damaged or cut short")
+
+
+def test_an_old_result_is_never_taken_for_a_new_pictures(browser: sync_api.Browser, address: str) -> None:
+    def strength(page: Page) -> float:
+        settle(page)
+        return float(page.evaluate("() => getComputedStyle(document.querySelector('#viewer')).opacity"))
+
+    for page in opened(browser, address, expected=("415",)):
+        drop(page, b"no picture", "first.jpg")
+        page.wait_for_selector("#problem:not([hidden])")
+        assert page.inner_text("#problem span").startswith("first.jpg: This is not a JPEG")
+        assert "below" not in page.inner_text("#problem")
+        see(page)
+        assert strength(page) == 1
+        drop(page, b"no picture", "<i>broken</i>.jpg\u202e")
+        page.wait_for_selector("#problem:not([hidden])")
+        words = page.inner_text("#problem span")
+        assert words.startswith("<i>broken</i>.jpg\ufffd: This is not a JPEG")
+        assert words.endswith(" The result below is of hill.png.")
+        assert strength(page) < 0.5
+        page.click("#problem button")
+        assert strength(page) == 1
+        drop(page, b"no picture", "broken.jpg")
+        page.wait_for_selector("#problem:not([hidden])")
+        drop(page, hill(), "next.png")
+        page.wait_for_selector("#facts:has-text('next.png')")
+        assert strength(page) == 1
+
+
+def test_a_picture_that_the_browser_cannot_show_is_not_shown_as_the_one_before(page: Page) -> None:
+    see(page)
+    page.evaluate("() => (HTMLImageElement.prototype.decode = () => Promise.reject(new Error('no')))")
+    drop(page, encoded(np.full((50, 100), 200, np.uint8)), "odd.png")
+    page.wait_for_selector("#facts:has-text('odd.png')")
+    assert page.inner_text("#problem span").startswith("odd.png: This browser cannot show the picture")
+    assert "below" not in page.inner_text("#problem span")
+    assert page.get_attribute("#picture", "src") is None
+    frame = page.locator("#frame").bounding_box()
+    assert frame is not None
+    assert frame["width"] / frame["height"] == pytest.approx(2, rel=0.02)
+    assert "stale" not in (page.get_attribute("#viewer", "class") or "")
 
 
 def test_a_token_is_asked_for_only_when_needed(browser: sync_api.Browser, page: Page) -> None:

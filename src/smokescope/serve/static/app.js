@@ -30,6 +30,7 @@ let token = sessionStorage.getItem("token");
 let retry = null; // what to do again once there is a token
 let asked = 0; // counts questions: an answer to an older one is not shown
 let shown = 0; // the question whose picture is on the page
+let result = null; // the name of the picture whose answer is on the page
 let shipped = 0.5;
 let verdicts = null; // the model's thresholds of a verdict
 
@@ -84,16 +85,21 @@ async function greet() {
 
 // one picture, from its file to what is said of it
 
+/** A file's name as it may be shown: letters that would turn others around are made visible. */
+const nameOf = (file) => file.name.replace(/[\p{Cc}\p{Bidi_Control}]/gu, "\ufffd") || "the picture";
+
 async function open(file) {
   const mine = ++asked;
+  const name = nameOf(file);
   hideProblem();
+  stale(result !== null);
   const url = URL.createObjectURL(file);
   const form = new FormData();
   form.append("file", file, "picture");
-  get("status").textContent = `Looking at ${file.name || "the picture"} …`;
+  get("status").textContent = `Looking at ${name} …`;
   const [answer, size] = await Promise.allSettled([
-    ask(`/v1/segment?maps=all&side=${SIDE}`, { method: "POST", body: form }),
-    preview(url, mine),
+    ask(`/v1/segment?maps=all&side=${SIDE}`, { method: "POST", body: form }).then(async (told) => ({ ...told, maps: await readMaps(told) })),
+    preview(url, name, mine),
   ]);
   if (mine !== asked) return;
   get("scan").hidden = true;
@@ -101,16 +107,19 @@ async function open(file) {
     retry = () => open(file);
     if (shown === mine) reset(); // else the picture before is still there
     get("status").textContent = "";
-    complain(answer.reason.message);
+    complain(`${name}: ${answer.reason.message}`);
     return;
   }
   retry = null;
-  if (size.status === "rejected") complain("This browser cannot show the picture; what was found is listed below.");
-  await tell(answer.value);
+  if (size.status === "rejected") {
+    present("", name, answer.value.width / answer.value.height, mine); // the picture before is not this answer's
+    complain(`${name}: This browser cannot show the picture; what was found in it is drawn without it.`);
+  }
+  tell(answer.value, name);
 }
 
 /** Show the picture while the service looks at it. */
-async function preview(url, mine) {
+async function preview(url, name, mine) {
   const probe = new Image();
   probe.src = url;
   try {
@@ -120,19 +129,27 @@ async function preview(url, mine) {
     throw error;
   }
   if (mine !== asked) return;
+  present(url, name, probe.naturalWidth / probe.naturalHeight, mine);
+  get("scan").hidden = false;
+}
+
+function present(url, name, aspect, mine) {
   shown = mine;
   URL.revokeObjectURL(get("picture").src);
-  get("picture").src = url;
-  get("picture").alt = "The picture that was chosen";
-  get("viewer").style.setProperty("--aspect", probe.naturalWidth / probe.naturalHeight);
+  if (url) get("picture").src = url;
+  else get("picture").removeAttribute("src");
+  get("picture").alt = name;
+  get("viewer").style.setProperty("--aspect", aspect);
   if (get("drop").contains(document.activeElement)) get("main").focus({ preventScroll: true });
   get("drop").hidden = true;
-  get("viewer").hidden = get("another").hidden = get("scan").hidden = false;
+  get("viewer").hidden = get("another").hidden = false;
   clear();
   get("verdict-word").textContent = "Looking …";
 }
 
 function clear() {
+  result = null;
+  stale(false);
   view.show(null);
   zoom(null);
   for (const id of ["regions", "shapes", "badges"]) get(id).replaceChildren();
@@ -148,11 +165,12 @@ function reset() {
   get("file").focus();
 }
 
-async function tell(answer) {
+function tell(answer, name) {
+  result = name;
   shipped = answer.model.threshold;
   get("threshold").value = shipped;
   get("tick").style.setProperty("--at", (shipped - 0.02) / 0.96);
-  view.show(await readMaps(answer));
+  view.show(answer.maps);
   update();
   const [word, advice] = WORDS[answer.verdict];
   const count = answer.regions.length;
@@ -160,8 +178,8 @@ async function tell(answer) {
   get("verdict-words").textContent = `${advice}${count ? `: ${describe(answer.regions)}` : ""}.`;
   get("verdict").style.setProperty("--verdict", answer.verdict === "nothing" ? "var(--line)" : `var(--${answer.verdict})`);
   const spent = answer.timings.wait + answer.timings.decode + answer.timings.predict;
-  get("facts").textContent = `${answer.width} × ${answer.height} pixels, ${spent < 1000 ? `${spent.toFixed(0)} ms` : `${(spent / 1000).toFixed(1)} s`}`;
-  get("picture").alt = `The picture that was chosen: ${word.toLowerCase()}`;
+  get("facts").textContent = `${name} · ${answer.width} × ${answer.height} pixels, ${spent < 1000 ? `${spent.toFixed(0)} ms` : `${(spent / 1000).toFixed(1)} s`}`;
+  get("picture").alt = `${name}: ${word.toLowerCase()}`;
   get("no-regions").hidden = count > 0;
   listRegions(answer);
   get("status").textContent = `${word}. ${get("verdict-words").textContent}`;
@@ -348,16 +366,27 @@ document.addEventListener("keydown", (event) => {
 
 // the rest
 
-function complain(sentence) {
-  get("problem").firstElementChild.textContent = sentence.endsWith(".") || sentence.endsWith("?") ? sentence : `${sentence}.`;
+function complain(words) {
+  const sentence = /[.?]$/.test(words) ? words : `${words}.`;
+  get("problem").firstElementChild.textContent = result === null ? sentence : `${sentence} The result below is of ${result}.`;
   get("problem").hidden = false;
+  get("problem").scrollIntoView({ block: "nearest" });
+  stale(result !== null);
+}
+
+/** Dim a result that is not of the picture that was asked about last. */
+function stale(on) {
+  get("viewer").classList.toggle("stale", on);
 }
 
 function hideProblem() {
   get("problem").hidden = true;
 }
 
-get("problem").querySelector("button").addEventListener("click", hideProblem);
+get("problem").querySelector("button").addEventListener("click", () => {
+  hideProblem();
+  stale(false);
+});
 get("theme").addEventListener("click", () => {
   const root = document.documentElement.style;
   const dark = (root.colorScheme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
