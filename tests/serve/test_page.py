@@ -3,9 +3,11 @@
 import base64
 import io
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -40,6 +42,10 @@ RAMP = """() => {
     return [...copy.getImageData(0, 0, 256, 1).data];
 }"""
 WITHOUT = "names => names.forEach(name => (document.getElementById(name).style.display = 'none'))"
+PAIRS = """found => found.map(each => {
+    const { color, backgroundColor } = getComputedStyle(each);
+    return [color, backgroundColor];
+})"""
 LUMA = np.array([0.2126, 0.7152, 0.0722])
 TOKEN = "a-token-for-the-tests"
 DROP = """([base64, name, type]) => {
@@ -339,6 +345,24 @@ def test_every_control_has_a_name(page: Page) -> None:
         assert words in tree
     assert 'button "Region 3: unsure' in tree
     assert page.locator("button:visible, input:visible").count() > 8
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_numbers_stand_out_from_what_is_behind_them(page: Page, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    see(page)
+    for selector in ("#badges .badge", ".region .badge"):
+        pairs = page.locator(selector).evaluate_all(PAIRS)
+        assert len(pairs) == 3
+        for words, behind in pairs:
+            brighter, darker = sorted((luminance(words), luminance(behind)), reverse=True)
+            assert (brighter + 0.05) / (darker + 0.05) >= 4.5  # WCAG 2.2, 1.4.3
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a browser's rgb(r, g, b)."""
+    srgb = np.array(re.findall(r"\d+", colour)[:3], float) / 255
+    return float(np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4) @ LUMA)
 
 
 def test_what_goes_wrong_is_said_and_gone_with_the_next_picture(
