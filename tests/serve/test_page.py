@@ -46,6 +46,14 @@ PAIRS = """found => found.map(each => {
     const { color, backgroundColor } = getComputedStyle(each);
     return [color, backgroundColor];
 })"""
+HELD = """() => {
+    const create = window.createImageBitmap;
+    window.held = [];
+    window.createImageBitmap = async (...all) => {
+        if (held.length < 4) await new Promise(release => held.push(release));
+        return create(...all);
+    };
+}"""
 LUMA = np.array([0.2126, 0.7152, 0.0722])
 TOKEN = "a-token-for-the-tests"
 DROP = """([base64, name, type]) => {
@@ -409,6 +417,19 @@ def test_an_old_result_is_never_taken_for_a_new_pictures(browser: sync_api.Brows
         drop(page, hill(), "next.png")
         page.wait_for_selector("#facts:has-text('next.png')")
         assert strength(page) == 1
+
+
+def test_maps_that_come_late_are_not_shown_under_the_next_picture(page: Page) -> None:
+    page.evaluate(HELD)
+    drop(page, hill(), "late.png")
+    page.wait_for_function("() => held.length === 4")
+    drop(page, encoded(np.full((120, 160), 20, np.uint8)), "dark.png")
+    page.wait_for_selector("#facts:has-text('dark.png')")
+    assert page.inner_text("#verdict-word") == "Nothing found"
+    page.evaluate("() => held.forEach(release => release())")
+    settle(page)
+    assert page.inner_text("#verdict-word") == "Nothing found"
+    assert page.locator(".region").count() == 0
 
 
 def test_a_picture_that_the_browser_cannot_show_is_not_shown_as_the_one_before(page: Page) -> None:
