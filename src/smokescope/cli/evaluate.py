@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from smokescope.data.scenes import SceneFinder
     from smokescope.data.sets import PictureName, PictureSet
     from smokescope.inference.evaluation import Evaluation, Evaluator
+    from smokescope.inference.segmenter import Segmenter
     from smokescope.metrics import Interval
     from smokescope.settings.choices import EngineName
 
 Kind = Literal["json", "csv", "page"]
+
+DIGITS = 12  # of a checksum, of 64
 
 TOLD = (
     *("images", "negatives", "mse", "f_beta/mean", "f_beta/max", "iou/image", "ece/image"),
@@ -86,7 +89,6 @@ def evaluate(
     from smokescope.data.sets import list_sets
     from smokescope.inference.engines.formats import files_of
     from smokescope.inference.evaluation import Evaluator
-    from smokescope.inference.identity import weights_checksum
     from smokescope.inference.rows import rows_to_csv
     from smokescope.report.evaluation_page import evaluation_page
     from smokescope.report.page import encode_page
@@ -139,8 +141,8 @@ def evaluate(
             return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
         words = [told, *drawn, f"data: {', '.join(each.name for each in sets)}"]
         words += [f"compared with {samples} Monte Carlo samples"] if samples else []
-        words += [f"weights {weights_checksum(segmenter.engine, model)}"]
-        words += [f"against {weights_checksum(peer.engine, against)}"] if peer else []
+        words += [f"weights {_weights(segmenter, model)}"]
+        words += [f"against {_weights(peer, against)}"] if peer else []
         words += [f"smokescope {__version__}"]
         return encode_page(evaluation_page(_title(model, against), "; ".join(words), evaluation, other))
 
@@ -217,6 +219,13 @@ def _names(sets: Sequence[PictureSet]) -> dict[Pair, PictureName]:
 def _title(model: Path | None, against: Path | None) -> str:
     title = model.name if model else "smokescope's embedded model"
     return f"{title} against {against.name}" if against else title
+
+
+def _weights(segmenter: Segmenter, model: Path | None) -> str:
+    """Enough of the checksum of its weights to know a model by; `smokescope info` tells all of it."""
+    from smokescope.inference.identity import weights_checksum
+
+    return (weights_checksum(segmenter.engine, model) or "unknown")[:DIGITS]
 
 
 def _told(evaluation: Evaluation, speed: float, engine: str, left_out: int) -> str:

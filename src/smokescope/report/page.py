@@ -25,8 +25,9 @@ _STYLE = """
 body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 84rem; background: var(--paper);
   color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 2.5rem 0 .75rem; font-size: 1.15rem; }
+h1, h2, p { overflow-wrap: anywhere; } pre { overflow-x: auto; }
 p { margin: .3rem 0; max-width: 48rem; color: var(--faint); }
-.charts { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(20rem, 1fr)); }
+.charts { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); }
 .charts svg { width: 100%; height: auto; padding: .5rem; border-radius: .5rem; background: var(--card); }
 .strip { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
 figure { margin: 0; } img { width: 100%; height: auto; border-radius: .25rem; display: block; }
@@ -35,6 +36,10 @@ figcaption { color: var(--faint); font-size: .75rem; overflow-wrap: anywhere; }
 th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
 th:first-child, td:first-child { padding-left: 0; text-align: left; }
 td small { color: var(--faint); white-space: normal; }
+@media (max-width: 48rem) {
+  table { font-size: .875rem; } th, td { padding: .3rem; }
+  th:first-child, td:first-child { white-space: normal; }
+}
 """
 
 
