@@ -77,6 +77,17 @@ def test_a_page_is_no_wider_than_a_phone(phone: Page, tmp_path: Path, write: Wri
     assert phone.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [400, 400]
 
 
+def test_the_words_of_a_sample_sheet_can_be_read_on_a_phone(phone: Page, tmp_path: Path) -> None:
+    """They are written 14 pixels high: the sheet is shown large enough, in a box of its own that scrolls."""
+    phone.goto(write_run(tmp_path).as_uri())
+    factor = phone.evaluate("(i => i.width / i.naturalWidth)(document.querySelector('img'))")
+    assert 14 * factor > 9
+    box = phone.evaluate(
+        "(i => [i.scrollWidth > i.clientWidth, i.clientWidth])(document.querySelector('.scroll:has(img)'))"
+    )
+    assert box == [True, 360]
+
+
 def test_a_phone_shows_the_figures_of_both_models_without_scrolling(phone: Page, tmp_path: Path) -> None:
     phone.goto(write_evaluation(tmp_path).as_uri())
     cells = "[...document.querySelectorAll('td:nth-child(3)')]"

@@ -98,6 +98,8 @@ def test_a_whole_run_shows_all_and_asks_for_nothing_from_outside(run: RunFolder)
     parser.feed(page)
     assert not parser.open
     assert len(parser.links) == 1
+    alt = re.findall(r'<img alt="([^"]*)"', page)[0]
+    assert all(word in alt for word in ("probability", "total", "aleatoric", "epistemic"))
     assert parser.links[0].startswith("data:image/jpeg;base64,")
     assert "url(" not in page
     assert "/secret/place" not in page

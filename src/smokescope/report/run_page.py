@@ -51,6 +51,11 @@ _MAPS = (
     f"up to {QUANTITIES['epistemic'].top:g}, being seldom more. Aleatoric uncertainty is the picture's, as "
     "at soft borders; epistemic is the model's, of what it has not learned."
 )
+_SHEET = (
+    "Pictures, the smoke as people marked it outlined, each beside its maps of the probability of smoke and "
+    "of total, aleatoric and epistemic uncertainty"
+)
+_READABLE = "80rem"  # of a sheet; its words are then 11 pixels high, and a phone shows one map at a time
 _UNET = "A plain U-Net has neither latent variable nor dropout, and so no epistemic uncertainty."
 _WARNING = "border-left: .3rem solid #d03010; padding: .3rem .8rem; color: inherit; font-weight: 600"
 
@@ -141,8 +146,9 @@ def _samples(run: RunFolder) -> str:
         return section("Samples", f"{MISSING.capitalize()}.")
     step, path = last
     address = picture_address("jpeg", encode_jpeg(read_picture(path)))
-    image = f'<img alt="Pictures beside their four maps" src="{address}">'
-    return section("Samples", f"At step {step}, pictures kept apart from training. {_MAPS}", image)
+    image = f'<img alt="{_SHEET}" style="min-width: {_READABLE}" src="{address}">'
+    words = f"At step {step}, pictures kept apart from training. {_MAPS}"
+    return section("Samples", words, f'<div class="scroll">{image}</div>')
 
 
 def _training_words(settings: TrainingSettings) -> str:
