@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_a_whole_run_shows_all_and_asks_for_nothing_from_outside(run: RunFolder)
     assert "<h1>run &lt;1&gt;</h1>" in page
     assert "finished after step 1000" in page
     shown = titles(page)
-    assert {"Loss", "Structure loss", "KL divergence of z, nats", "Learning rate", "Speed"} <= set(shown)
+    assert {"Loss", "Structure loss", "KL term, nats (at least 0.8)", "Learning rate", "Speed"} <= set(shown)
     assert {"F-measure", "Mean squared error", "Calibration error", "Alarms at 0.5"} <= set(shown)
     assert {"Smoke's probability", "The answer's confidence"} <= set(shown)
     assert "Entropy loss" not in shown  # it was 0 all along
@@ -186,6 +187,20 @@ def test_an_empty_epistemic_uncertainty_is_flagged(
     for name, share in (("z", "latent_share"), ("dropout", "dropout_share")):
         idle = f"But {name} alone makes 0.0%" in page
         assert idle == (latent.get(share) == 0.0)
+
+
+def test_the_chart_of_the_divergence_says_what_is_free(tmp_path: Path) -> None:
+    """What the log has is the term of the loss, flat where z holds less than costs anything."""
+    for free, title in ((0.0, "KL term, nats"), (0.25, "KL term, nats (at least 2)")):
+        run = RunFolder(tmp_path / f"{free}")
+        settings = read_settings("default")
+        run.begin(
+            replace(settings, objective=replace(settings.objective, free_nats=free)), Inputs(data="data")
+        )
+        log_steps(run, kl=2.0)
+        page = read(run)
+        assert title in titles(page)
+        assert ("the KL term does not fall below 2," in section(page, "Training")) == bool(free)
 
 
 def test_the_last_stage_shows_in_its_own_loss_only(run: RunFolder) -> None:

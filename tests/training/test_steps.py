@@ -45,6 +45,15 @@ def test_each_loss_reaches_its_own_network_only() -> None:
     assert any(p.grad is not None and p.grad.any() for p in model.uncertainty.parameters())
 
 
+def test_what_is_not_computed_is_not_told() -> None:
+    """A 0 would read as a net that follows the samples perfectly."""
+    model = SmokeBVM(MODEL).eval()
+    alone = GenerativeStep(model, ObjectiveSettings(), samples=0)(examples())
+    assert "consistency" not in alone
+    both = GenerativeStep(model, ObjectiveSettings(), samples=2)(examples())
+    assert set(both) == {*alone, "consistency"}
+
+
 def test_the_targets_are_drawn_in_mc_mode_and_leave_the_model_as_it_was() -> None:
     model = SmokeBVM(MODEL).train()
     assert isinstance(model.encoder, ResNet)

@@ -15,7 +15,7 @@ _FEW = 40  # points up to which each is marked
 
 _TERMS = {
     "structure": ("Structure loss", PROBABILITY),
-    "kl": ("KL divergence of z, nats", EPISTEMIC),
+    "kl": ("KL term, nats", EPISTEMIC),
     "transmission": ("Transmission loss", TRANSMISSION),
     "entropy": ("Entropy loss", TOTAL),
     "calibrated_entropy": ("Calibrated entropy loss", TOTAL),
@@ -30,15 +30,21 @@ class Curves(NamedTuple):
     validation: list[str]
 
 
-def draw_curves(history: Iterable[Mapping[str, object]]) -> Curves:
-    """Draw all that a run's log holds; what it does not hold is not drawn."""
+def draw_curves(history: Iterable[Mapping[str, object]], least_kl: float = 0.0) -> Curves:
+    """Draw all that a run's log holds; what it does not hold is not drawn.
+
+    Args:
+        history: The log.
+        least_kl: Nats below which the KL term does not fall, however little z holds.
+    """
     entries = list(history)
     # a finished run that was gone on with may have measured a step twice: the later one stands
     validations = {figure(entry, "step"): entry for entry in entries if "validation" in entry}
-    return Curves(_training([e for e in entries if "losses" in e]), _validation(list(validations.values())))
+    training = _training([entry for entry in entries if "losses" in entry], least_kl)
+    return Curves(training, _validation(list(validations.values())))
 
 
-def _training(entries: Sequence[Mapping[str, object]]) -> list[str]:
+def _training(entries: Sequence[Mapping[str, object]], least_kl: float) -> list[str]:
     # the last stage's loss is the uncertainty net's alone, another quantity under the same name
     first = [e for e in entries if figure(e, "losses/structure") is not None] or entries
     loss = _points(first, "losses/loss")
@@ -48,6 +54,8 @@ def _training(entries: Sequence[Mapping[str, object]]) -> list[str]:
         points = _points(entries, f"losses/{name}")
         if any(y for _, y in points) and points != loss:
             title, quantity = _TERMS.get(name, (name.replace("_", " ").capitalize(), PROBABILITY))
+            if name == "kl" and least_kl:
+                title += f" (at least {least_kl:g})"
             charts.append(_chart(title, [Series("", points, quantity)], "loss, unweighted", steep=True))
     rate = [(step, 1e6 * value) for step, value in _points(first, "rate")]
     charts.append(_chart("Learning rate", [Series("", rate)], "millionths"))

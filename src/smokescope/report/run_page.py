@@ -69,7 +69,7 @@ def write_run_page(run: RunFolder) -> Path:
         SmokescopeError: The folder holds no run, a file in it is damaged, or the page cannot be written.
     """
     settings, figures, history = run.settings(), _read_figures(run), list(run.history())
-    curves = draw_curves(history)
+    curves = draw_curves(history, settings.objective.free_nats * settings.model.latent)
     last = max((figure(entry, "step") or 0 for entry in history), default=0)
     finished = run.figures_file.exists()
     state = "finished after" if finished else "not finished: running still, or stopped, at"
@@ -155,6 +155,12 @@ def _training_words(settings: TrainingSettings) -> str:
     words = (
         "A point is one batch's loss, or a mean of neighbours in a long run. The terms are not weighted yet."
     )
+    free, latent = settings.objective.free_nats, settings.model.latent
+    if free and settings.model.architecture == "smoke-bvm":
+        words += (
+            f" Up to {free:g} nats in each of z's {latent} dimensions cost nothing, and count as that much: "
+            f"the KL term does not fall below {free * latent:g}, however little z holds."
+        )
     alone = settings.uncertainty_steps if settings.model.architecture == "smoke-bvm" else 0
     if alone:
         words += f" The last {alone} steps fit the uncertainty net alone, and show in its own loss only."

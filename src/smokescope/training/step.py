@@ -41,8 +41,7 @@ class GenerativeStep(nn.Module):
         pictures, masks, transmission, keys = examples
         encoding = self.model.encode(pictures)
         logits = self.model.draw(encoding, keys)
-        total = torch.zeros_like(logits)
-        consistency = total.sum()
+        total, consistency = torch.zeros_like(logits), None
         if self.samples:
             total, consistency = follow_samples(
                 self.model, pictures, keys, self.samples, epistemic=self.settings.epistemic
@@ -57,7 +56,10 @@ class GenerativeStep(nn.Module):
             replace(self.settings, kl=self.settings.kl * kl_factor),
         )
         named = terms._asdict()
-        return {"loss": named.pop("total") + consistency, **named, "consistency": consistency}
+        loss = named.pop("total")
+        if consistency is None:  # not computed, so not told: a 0 would be a net that follows perfectly
+            return {"loss": loss, **named}
+        return {"loss": loss + consistency, **named, "consistency": consistency}
 
 
 class UncertaintyStep(nn.Module):
