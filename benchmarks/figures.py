@@ -25,7 +25,7 @@ def draw_reliability(path: Path, found: "Sequence[Found]") -> None:
     """A page with a reliability diagram for each variant: the probability of smoke, pixels pooled."""
     smoke = {each.name: each.unseen.reliability.smoke for each in found}
     drawn = [
-        reliability_chart(SMOKE._replace(title=name), bins.pixels.tolist(), *bins.means())
+        reliability_chart(SMOKE._replace(title=name), bins.pixels.tolist(), *bins.means(), name)
         for name, bins in smoke.items()
     ]
     words = "On scenes that were not trained on; bars show each bin's share of the pixels."

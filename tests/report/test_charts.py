@@ -132,6 +132,22 @@ def test_words_of_an_axis_are_on_the_drawing_and_apart(values: list[float], log:
     assert all(before[1] < after[0] for before, after in pairwise(places))
 
 
+@pytest.mark.parametrize("high", [0.9, 0.0015, 0.00015, 150_000])
+def test_numbers_of_the_upright_axis_keep_clear_of_its_label(high: float) -> None:
+    points = [(0.0, high), (1.0, high / 2)]
+    axes = Axis("step", Scale(0, 1)), Axis("error, a picture", covering([0.0, high], zero=True))
+    root = parse(line_chart("Error", [Series("", points)], *axes))
+    texts = {e.text or "": e for e in root.iter(SVG + "text")}
+    numbers = [e for e in texts.values() if e.get("text-anchor") == "end"]
+    assert len(numbers) >= 3
+    label = float(texts["error, a picture"].get("x", "nan")) + 0.3 * 11  # what hangs below its line
+    for number in numbers:
+        assert float(number.get("x", "nan")) - 0.64 * 10 * len(number.text or "") > label
+    level = [e for e in root.iter(SVG + "line") if e.get("y1") == e.get("y2")]
+    line = next(root.iter(SVG + "polyline")).get("points", "").split(",")[0]
+    assert {e.get("x1") for e in level} == {line}  # the grid begins where the values do
+
+
 @pytest.mark.parametrize("values", [[5.0] * 9, [1.0, 2.0, 2.0, 9.0], [1.0, 9.0, 9.0], [1464.2, 1465.0]])
 def test_the_median_stands_above_all_bars(values: list[float]) -> None:
     root = parse(histogram("Size", values, "unit"))

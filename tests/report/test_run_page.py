@@ -110,6 +110,9 @@ def test_a_whole_run_shows_all_and_asks_for_nothing_from_outside(run: RunFolder)
     assert {"Loss", "Structure loss", "KL term, nats (at least 0.8)", "Learning rate", "Speed"} <= set(shown)
     assert {"F-measure", "Mean squared error", "Calibration error", "Alarms at 0.5"} <= set(shown)
     assert {"Smoke's probability", "The answer's confidence"} <= set(shown)
+    calibration = section(page, "Calibration")
+    assert ">run &lt;1&gt;</text>" in calibration
+    assert "honest" not in calibration
     assert "Entropy loss" not in shown  # it was 0 all along
     result = section(page, "Result")
     assert f"{report()['f_beta']['mean']:.4f}" in result

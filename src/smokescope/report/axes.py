@@ -7,11 +7,14 @@ is not a quantity's own colour is `currentColor`, so that a chart reads in light
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 WIDTH, HEIGHT = 360, 238
-LEFT, RIGHT, TOP, BOTTOM = 56, 340, 38, 196  # of the area that is drawn on; six digits fit beside each end
+LEFT, RIGHT, TOP, BOTTOM = 56, 340, 38, 196  # of the area that is drawn on; five digits fit beside each end
 LETTER = 6.4  # how wide one of the axes' is at most, by the digits of a wide font
+LABEL = 17  # up to where the upright axis' label reaches
+GAP = 6  # between an upright axis and its numbers
 TICKS = 5  # of an axis, about
 NOTE = TOP - 5  # the line for a word about the marks: below the title, above whatever is drawn
 
@@ -107,16 +110,25 @@ class Axis:
 
 @dataclass(frozen=True)
 class Frame:
-    """Two axes, and where values lie between them; `right` leaves room for a legend beside them."""
+    """Two axes, and where values lie between them; `right` leaves room for a legend beside them.
+
+    At the left is room for the upright axis' label and its longest number: `LEFT`, or more.
+    """
 
     x: Axis
     y: Axis
     right: float = RIGHT
 
+    @cached_property
+    def left(self) -> float:
+        """Where the area that is drawn on begins."""
+        longest = max((len(name) for _, name in self.y.marks()), default=0)
+        return max(LEFT, LABEL + longest * LETTER + GAP)
+
     def at(self, x: float, y: float) -> tuple[float, float]:
         """The point of the drawing for a pair of values."""
         across, up = self.x.scale.share(x), self.y.scale.share(y)
-        return LEFT + across * (self.right - LEFT), BOTTOM - up * (BOTTOM - TOP)
+        return self.left + across * (self.right - self.left), BOTTOM - up * (BOTTOM - TOP)
 
     def svg(self, title: str, description: str, marks: Sequence[str]) -> str:
         """A whole drawing: the grid, the marks over it, and the words; `description` is read aloud."""
@@ -131,7 +143,7 @@ class Frame:
         drawn = []
         taken = -math.inf  # up to where words are written
         for value, name in self.x.marks():
-            x = LEFT + self.x.scale.share(value) * (self.right - LEFT)
+            x = self.left + self.x.scale.share(value) * (self.right - self.left)
             drawn.append(rule(x, BOTTOM, x, BOTTOM + 4, 0.6))
             half = len(name) * LETTER / 2
             if x - half > taken:  # or it would run into the one before
@@ -139,12 +151,13 @@ class Frame:
                 taken = x + half + 3
         for value, name in self.y.marks():
             y = BOTTOM - self.y.scale.share(value) * (BOTTOM - TOP)
-            drawn += [rule(LEFT, y, self.right, y, 0.15), text(LEFT - 6, y + 3.5, name, anchor="end")]
+            drawn.append(rule(self.left, y, self.right, y, 0.15))
+            drawn.append(text(self.left - GAP, y + 3.5, name, anchor="end"))
         middle = (TOP + BOTTOM) / 2
         return [
             *drawn,
-            rule(LEFT, BOTTOM, self.right, BOTTOM, 0.6),
-            text((LEFT + self.right) / 2, BOTTOM + 34, self.x.label, anchor="middle", size=11),
+            rule(self.left, BOTTOM, self.right, BOTTOM, 0.6),
+            text((self.left + self.right) / 2, BOTTOM + 34, self.x.label, anchor="middle", size=11),
             f'<g transform="rotate(-90 12 {middle:g})">'
             + text(12, middle, self.y.label, anchor="middle", size=11)
             + "</g>",

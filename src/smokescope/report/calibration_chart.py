@@ -7,6 +7,8 @@ from smokescope.report.axes import Axis, Frame, Scale
 from smokescope.report.charts import Series, line_chart
 from smokescope.report.colours import PROBABILITY, TOTAL
 
+NAME = 14  # letters of a model's name that there is room for
+
 
 class Words(NamedTuple):
     """Around a chart."""
@@ -27,21 +29,23 @@ def reliability_chart(
     count: Sequence[int],
     confidence: Sequence[float | None],
     frequency: Sequence[float | None],
+    model: str = "this model",
 ) -> str:
-    """Draw equal bins of [0, 1] beside the diagonal of an honest model; bars show each bin's share of pixels.
+    """Draw equal bins of [0, 1] beside the diagonal of perfect calibration, over each bin's share of pixels.
 
     Args:
         words: Around the chart.
         count: Pixels in each bin.
         confidence: Their mean confidence; where there are no pixels, anything.
         frequency: The share of them for which it came true, likewise.
+        model: Its name; what does not fit beside the other line's is left out.
     """
-    x, y = Axis(words.said, Scale(0, 1)), Axis(words.seen, Scale(0, 1))
+    x, y = Axis(f"{words.said}; grey: share of pixels", Scale(0, 1)), Axis(words.seen, Scale(0, 1))
     triples = zip(count, confidence, frequency, strict=True)
     points = [(said, seen) for n, said, seen in triples if n and said is not None and seen is not None]
     lines = [
-        Series("honest", [(0, 0), (1, 1)], TOTAL, dashed=True),
-        Series("this model", points, PROBABILITY, marked=True),
+        Series("perfectly calibrated", [(0, 0), (1, 1)], TOTAL, dashed=True),
+        Series(model if len(model) <= NAME else f"{model[: NAME - 1]}…", points, PROBABILITY, marked=True),
     ]
     return line_chart(words.title, lines, x, y, _shares(Frame(x, y), count))
 

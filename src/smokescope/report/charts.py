@@ -168,7 +168,7 @@ def heat_map(title: str, cells: NDArray[np.floating], unit: str, description: st
     )
     ramp = np.linspace(1.0, 0.0, 64)[:, None]
     drawn = [
-        _image(PROBABILITY.apply(cells / top), LEFT, frame.right - LEFT),
+        _image(PROBABILITY.apply(cells / top), frame.left, frame.right - frame.left),
         _image(PROBABILITY.apply(ramp), bar, 10),
         text(bar + 14, TOP + 8, f"{top:.2g}"),
         text(bar + 14, BOTTOM, "0"),

@@ -11,6 +11,7 @@ from smokescope.report.calibration_chart import SMOKE, TOP_LABEL, reliability_ch
 from smokescope.report.charts import Series, histogram, line_chart
 from smokescope.report.colours import TOTAL
 from smokescope.report.page import charts, page, table
+from smokescope.report.score_chart import score_chart
 
 # what each figure is, for who did not define them; the rest of it is in docs/evaluate.md
 MEANINGS = {
@@ -117,9 +118,8 @@ def _drawings(evaluation: Evaluation) -> list[str]:
             histogram("F-measure of single pictures", scores, "F-measure at 0.5, pictures with smoke"),
         ]
     if evaluation.report["negatives"]:
-        scores = [row.score for row in evaluation.rows if not row.smoke]
-        words = "score; above 0.5 is a false alarm"
-        drawings.append(histogram("Pictures without smoke", scores, words, log=True))
+        scores = [row.score for row in evaluation.rows if row.smoke]
+        drawings.append(score_chart([row.score for row in evaluation.rows if not row.smoke], scores))
     return drawings
 
 

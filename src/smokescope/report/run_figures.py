@@ -81,14 +81,14 @@ def idle_chance(figures: Mapping[str, object]) -> list[str]:
     ]
 
 
-def reliability_charts(figures: Mapping[str, object]) -> list[str]:
-    """Reliability diagrams of smoke and of the top label, as far as they were measured."""
+def reliability_charts(figures: Mapping[str, object], model: str) -> list[str]:
+    """A model's reliability diagrams, of smoke and of the top label, as far as they were measured."""
     drawn = []
     for name, words in (("smoke", SMOKE), ("top", TOP_LABEL)):
         count, mean, accuracy = (_numbers(figures, name, part) for part in ("count", "mean", "accuracy"))
         if count and len(count) == len(mean) == len(accuracy):
             whole = [int(number or 0) for number in count]
-            drawn.append(reliability_chart(words, whole, mean, accuracy))
+            drawn.append(reliability_chart(words, whole, mean, accuracy, model))
     return drawn
 
 

@@ -25,9 +25,10 @@ from smokescope.training.plain import to_yaml
 from smokescope.training.run_folder import RunFolder
 from smokescope.training.settings import TrainingSettings
 
-_HONEST = (
-    "On the dashed line a model is honest: of all pixels that it gives 80 %, 80 in 100 come true. Below it, "
-    "less comes true than it says. Bars show how the pixels are spread over the probabilities."
+_DASHED = (
+    "On the dashed line a model is perfectly calibrated: of all pixels that it gives 80 %, 80 in 100 "
+    "come true. Below it, less comes true than it says. Bars show how the pixels are spread over the "
+    "probabilities."
 )
 _UNMEASURED = (
     "Not measured: no pictures were kept from training (--folds). smokescope evaluate measures it on others."
@@ -68,6 +69,7 @@ def write_run_page(run: RunFolder) -> Path:
     Raises:
         SmokescopeError: The folder holds no run, a file in it is damaged, or the page cannot be written.
     """
+    name = run.path.resolve().name
     settings, figures, history = run.settings(), _read_figures(run), list(run.history())
     curves = draw_curves(history, settings.objective.free_nats * settings.model.latent)
     last = max((figure(entry, "step") or 0 for entry in history), default=0)
@@ -81,7 +83,7 @@ def write_run_page(run: RunFolder) -> Path:
     result = [
         figures_table(figures, measured),
         _epistemic(figures, settings),
-        _charts("Calibration", reliability_charts(figures), _HONEST),
+        _charts("Calibration", reliability_charts(figures, name), _DASHED),
         _samples(run),
         _charts("Validation", curves.validation, _VALIDATION),
     ]
@@ -91,7 +93,7 @@ def write_run_page(run: RunFolder) -> Path:
     sections = [_sources(settings), *result, training, _settings(settings)]
     target = run.path / "report.html"
     words = f"A training run, {state} step {last:.0f}."
-    whole = page(run.path.resolve().name, "train", words, sections)
+    whole = page(name, "train", words, sections)
     write_atomically(target, encode_page(whole))
     return target
 
