@@ -115,9 +115,11 @@ def test_a_folder_gets_the_page_and_all_else(run: Run, model: Path, data: Path, 
     assert None not in (figures["total_r"], figures["aleatoric_r"], figures["epistemic_r"], figures["mse"])
     page = (tmp_path / "out" / "report.html").read_text()
     assert "m.safetensors" in page
-    assert f"data: {data.name}; compared with 2 Monte Carlo samples" in page
+    assert f"<dt>Data</dt><dd>{data.name}</dd>" in page
+    assert "<dd>compared with 2 Monte Carlo samples</dd>" in page
+    assert "that includes reading, 2 samples and measuring" in page
     checksum = summarise(model).metadata["sha256"]
-    assert f"weights {checksum[:12]};" in page
+    assert f"<dt>Weights of m</dt><dd>{checksum[:12]}</dd>" in page
     assert page.count("<svg") == 4
 
 
@@ -134,7 +136,7 @@ def test_intervals_are_told_written_and_shown(
     assert interval["low"]["mse"] < found["mse"] < interval["high"]["mse"]
     row = next(line for line in result.stdout.splitlines() if line.startswith("mse"))
     figures = (found["mse"], interval["low"]["mse"], interval["high"]["mse"])
-    assert row.split()[1:] == [f"{figure:.4f}" for figure in figures]
+    assert row.split()[1:] == [*(f"{figure:.4f}" for figure in figures), "lower", "is", "better"]
     assert "8 scenes are drawn anew" in (tmp_path / "out" / "report.html").read_text()
     for name in ("p1", "p2", "p3", "p4"):
         (data / "img" / f"{name}.png").unlink()
@@ -167,10 +169,16 @@ def test_another_model_is_set_beside_it(
     assert difference["low"]["uncertainty"]["total_r"] is None  # samples are of the first alone
     row = next(line for line in result.stdout.splitlines() if line.startswith("mse"))
     figures = (alone["mse"], sharp["mse"], alone["mse"] - sharp["mse"])
-    assert row.split()[1:4] == [f"{figure:.4f}" for figure in figures]
+    assert row.split()[1:4] == [f"{figure:.4f}" for figure in figures[:2]] + [f"{figures[2]:+.4f}"]
+    head = next(line for line in result.stdout.splitlines() if line.startswith(" " * 32))
+    assert head.split() == ["m", "sharp", "difference", "95", "%", "from", "to"]
+    assert (" * lower is better" in row) == (difference["low"]["mse"] * difference["high"]["mse"] > 0)
+    assert "that includes reading, the other model, 2 samples, intervals and measuring" in result.stdout
     page = (tmp_path / "out" / "report.html").read_text()
     assert "m.safetensors against sharp.safetensors" in page
-    assert f"against {summarise(tmp_path / 'sharp.safetensors').metadata['sha256'][:12]};" in page
+    checksum = summarise(tmp_path / "sharp.safetensors").metadata["sha256"]
+    assert f"<dt>Weights of sharp</dt><dd>{checksum[:12]}</dd>" in page
+    assert "<th>m</th><th>sharp</th><th>difference</th><th>95 % from</th><th>to</th>" in page
     result = run(*given, "--against", tmp_path / "none.safetensors")
     assert result.returncode == 2
     assert "none.safetensors" in result.stderr

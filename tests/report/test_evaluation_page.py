@@ -2,14 +2,18 @@
 
 import re
 from dataclasses import replace
+from typing import cast
 
+import pytest
 import torch
 
 from smokescope.inference.evaluation import Evaluation
 from smokescope.metrics import Draws, Report, SmokeMetrics
 from smokescope.metrics.checks import CheckedMaps
 from smokescope.metrics.suite import flatten
-from smokescope.report.evaluation_page import MEANINGS, evaluation_page, show_figure
+from smokescope.report.comparison import excludes_zero
+from smokescope.report.evaluation_page import evaluation_page
+from smokescope.report.meanings import MEANINGS, show_figure
 
 
 def evaluated(pictures: int) -> Evaluation:
@@ -25,18 +29,25 @@ def evaluated(pictures: int) -> Evaluation:
     return Evaluation(report, {"unseen": report} if pictures else {}, None, [], *curves)
 
 
+def shown(
+    evaluation: Evaluation, against: Evaluation | None = None, title: str = "some", **measured: str
+) -> str:
+    names = ["some", "<other>"] if against else ["some"]
+    return evaluation_page(title, names, measured, evaluation, against)
+
+
 def test_every_figure_has_a_meaning_and_no_meaning_lacks_a_figure() -> None:
     assert list(MEANINGS) == list(flatten(evaluated(2).report))
 
 
 def test_figures_are_on_the_page_if_they_have_a_meaning() -> None:
     evaluation = evaluated(3)
-    page = evaluation_page("a<b>.safetensors", "3 pictures & more", evaluation)
+    page = shown(evaluation, title="a<b>.safetensors", Data="hills & more")
     assert "<h1>a&lt;b&gt;.safetensors</h1>" in page
-    assert "3 pictures &amp; more" in page
+    assert page.endswith("<dt>Data</dt><dd>hills &amp; more</dd></dl>\n</body></html>\n")
     mse = show_figure(evaluation.report["mse"])
     assert re.search(rf"<td>mse <small>[^<]*</small></td><td>{mse}</td><td>{mse}</td>", page)
-    assert "alarm/fpr95" not in page  # there are no negatives
+    assert "fpr95" not in page  # there are no negatives
     assert evaluation.report["alarm"]["fpr95"] is None
     assert "<th>all</th><th>unseen</th>" in page
     assert page.count("<svg") == 4
@@ -49,7 +60,7 @@ def test_figures_are_on_the_page_if_they_have_a_meaning() -> None:
 def test_a_figure_that_some_column_has_is_a_dash_in_the_others() -> None:
     evaluation = evaluated(3)
     none = SmokeMetrics(0.4).compute()
-    page = evaluation_page("some", "", replace(evaluation, scenes={"seen": none}))
+    page = shown(replace(evaluation, scenes={"seen": none}))
     mse = show_figure(evaluation.report["mse"])
     assert re.search(rf"<td>mse <small>[^<]*</small></td><td>{mse}</td><td>–</td>", page)
 
@@ -59,9 +70,9 @@ def test_an_interval_stands_beside_the_figures() -> None:
     low: Report = {**evaluation.report, "mse": 0.125}
     drawn = Draws(2, evaluation.report, [low] * 50 + [evaluation.report] * 50)
     evaluation = replace(evaluation, draws=drawn)
-    page = evaluation_page("some", "", evaluation)
+    page = shown(evaluation)
     mse = show_figure(evaluation.report["mse"])
-    assert "<th>all</th><th>from</th><th>to</th><th>unseen</th>" in page
+    assert "<th>all</th><th>95 % from</th><th>to</th><th>unseen</th>" in page
     assert re.search(rf"<td>{mse}</td><td>0.1250</td><td>{mse}</td><td>{mse}</td>", page)
     assert "<td>3</td><td>–</td><td>–</td><td>3</td>" in page  # how many pictures there are is no estimate
 
@@ -73,16 +84,67 @@ def test_another_model_stands_beside_it_and_the_interval_is_of_the_difference() 
     mine = replace(evaluated(3), report={**report, "mse": 0.5}, scenes={})
     mine = replace(mine, draws=Draws(2, mine.report, [mine.report] * 9))
     other = replace(mine, report=better, draws=Draws(2, better, [better, *[best] * 8]))
-    page = evaluation_page("some", "", mine, other)
-    assert "<th>all</th><th>against</th><th>more</th><th>from</th><th>to</th>" in page
-    row = "<td>0.5000</td><td>0.2500</td><td>0.2500</td><td>0.2750</td><td>0.3750</td>"
-    assert row in page  # 2.5 % of the way lies a fifth between the two lowest of nine
-    page = evaluation_page("some", "", replace(mine, draws=None), replace(other, draws=None))
-    assert "<td>0.5000</td><td>0.2500</td><td>0.2500</td></tr>" in page
+    page = shown(mine, other)
+    assert "<th>some</th><th>&lt;other&gt;</th><th>difference</th><th>95 % from</th><th>to</th>" in page
+    assert "The difference is some less &lt;other&gt;." in page
+    # 2.5 % of the way lies a fifth between the two lowest of nine
+    sure = "<td><b>+0.2500</b></td><td><b>+0.2750</b></td><td><b>+0.3750</b></td>"
+    assert f"<td>0.5000</td><td>0.2500</td>{sure}" in page
+    assert page.count("<b>") == 3  # in all else the two are equal
+    page = shown(replace(mine, draws=None), replace(other, draws=None))
+    assert "<td>0.5000</td><td>0.2500</td><td>+0.2500</td></tr>" in page
+    assert "bold" not in page
+    page = shown(replace(mine, scenes={"seen": report}), other)
+    assert "<th>to</th><th>some, seen</th>" in page
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sure"),
+    [(0.1, 0.2, True), (-0.2, -0.1, True), (-0.1, 0.1, False), (0.0, 0.1, False), (None, None, False)],
+)
+def test_an_order_is_sure_where_0_is_outside(low: float | None, high: float | None, sure: bool) -> None:
+    assert excludes_zero(low, high) == sure
+
+
+def test_the_page_begins_with_the_answer() -> None:
+    evaluation = evaluated(4)
+    alarm = {**evaluation.report["alarm"], "shipped": {"detection_rate": 0.75, "false_alarm_rate": 0.005}}
+    report = cast("Report", {**evaluation.report, "alarm": alarm, "negatives": 200})
+    low = cast("Report", {**report, "mse": 0.5, "f_beta": {**report["f_beta"], "mean": 0.125}})
+    mine = replace(evaluation, report=report, draws=Draws(2, report, [low] * 50 + [report] * 50))
+    page = shown(mine, replace(mine, report=low))
+    first = page.index("<dl")
+    assert page[:first].endswith("</h1>\n<p>Measured on 4 pictures with smoke, 200 without.</p>\n")
+    assert first < page.index("<svg") < page.index("<table") < page.index("How it was measured")
+    tiles = re.findall(r'<dt>([^<]*)</dt><dd class="large">([^<]*)</dd>', page)
+    f_beta, ece = report["f_beta"]["mean"], show_figure(report["ece"]["image"])
+    expected = [("Smoke found", "75.0 %"), ("False alarms", "0.5 %")]
+    assert tiles == [*expected, ("F-measure", show_figure(f_beta)), ("Calibration error", ece)]
+    said = page[first : page.index("<h2>")]
+    assert "3 of 4 pictures with smoke, at the model&#x27;s own threshold; higher is better" in said
+    assert "1 of 200 pictures without smoke, at the model&#x27;s own threshold; lower is better" in said
+    assert f"<dd>95 %: 0.1250 to {show_figure(f_beta)}</dd><dd>&lt;other&gt;: 0.1250</dd>" in said
+    assert "95 %: 75.0 % in all draws of these scenes" in said
+
+
+def test_quiet_pictures_alone_answer_with_their_false_alarms() -> None:
+    none = SmokeMetrics().compute()
+    alarm = {**none["alarm"], "false_alarm_rate": 0.5}
+    page = shown(replace(evaluated(0), report=cast("Report", {**none, "negatives": 2, "alarm": alarm})))
+    assert re.findall(r'<dt>([^<]*)</dt><dd class="large">', page) == ["False alarms"]
+    assert "1 of 2 pictures without smoke, at 0.5" in page
+
+
+def test_every_row_says_which_way_is_better() -> None:
+    page = shown(evaluated(3))
+    assert "mean squared error, of pictures; lower is better</small>" in page
+    undirected = [name for name, meaning in MEANINGS.items() if not meaning.direction]
+    assert undirected == ["images", "negatives"]
+    assert MEANINGS["uncertainty/ood_auroc"].direction.startswith("near 0 for a good detector")
 
 
 def test_without_pictures_nothing_is_drawn() -> None:
-    page = evaluation_page("none", "", evaluated(0))
+    page = shown(evaluated(0))
     assert "nan" not in page
     assert "<svg" not in page
 

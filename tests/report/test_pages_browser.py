@@ -36,7 +36,8 @@ def write_evaluation(folder: Path) -> Path:
     one, other = evaluated(3), evaluated(3)
     one = replace(one, draws=Draws(2, one.report, [one.report] * 9))
     other = replace(other, draws=Draws(2, other.report, [other.report] * 9))
-    (folder / "evaluate.html").write_text(evaluation_page(WORD, WORD, one, other))
+    page = evaluation_page(WORD, ["embedded model", "run/model"], {"Data": WORD}, one, other)
+    (folder / "evaluate.html").write_text(page)
     return folder / "evaluate.html"
 
 

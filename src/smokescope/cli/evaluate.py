@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from smokescope.cli.checking import check_first, work_on_checked
-from smokescope.cli.console import progress_bar
+from smokescope.cli.console import printable, progress_bar
 from smokescope.cli.devices import DEVICE_HELP, enough_memory
 from smokescope.cli.engines import EngineOption, load_segmenter, shown
 from smokescope.errors import SmokescopeError
@@ -24,19 +24,11 @@ if TYPE_CHECKING:
     from smokescope.data.sets import PictureName, PictureSet
     from smokescope.inference.evaluation import Evaluation, Evaluator
     from smokescope.inference.segmenter import Segmenter
-    from smokescope.metrics import Interval
     from smokescope.settings.choices import EngineName
 
 Kind = Literal["json", "csv", "page"]
 
 DIGITS = 12  # of a checksum, of 64
-
-TOLD = (
-    *("images", "negatives", "mse", "f_beta/mean", "f_beta/max", "iou/image", "ece/image"),
-    *("uncertainty/error_auroc", "uncertainty/ood_auroc"),
-    *("uncertainty/total_r", "uncertainty/aleatoric_r", "uncertainty/epistemic_r"),
-    *("alarm/shipped/detection_rate", "alarm/shipped/false_alarm_rate", "alarm/auroc"),
-)
 
 
 def evaluate(
@@ -91,6 +83,13 @@ def evaluate(
     from smokescope.inference.evaluation import Evaluator
     from smokescope.inference.rows import rows_to_csv
     from smokescope.report.evaluation_page import evaluation_page
+    from smokescope.report.evaluation_words import (
+        figure_lines,
+        names_of,
+        told_intervals,
+        told_pictures,
+        told_speed,
+    )
     from smokescope.report.page import encode_page
 
     if samples == 1:
@@ -127,11 +126,15 @@ def evaluate(
     other = others[0] if others else None
     speed = len(pairs) / (time.perf_counter() - started)
 
-    told = _told(evaluation, speed, shown(segmenter), len(left_out))
+    more = f", {len(left_out)} files left out" if left_out else ""
+    pictures = f"{told_pictures(evaluation)}{more}"
+    rate = told_speed(speed, shown(segmenter), peer=bool(other), samples=samples, intervals=intervals)
     ends = evaluation.interval(other)
-    drawn = [_drawn(ends, "difference" if other else "figure")] if intervals else []
-    typer.echo("\n".join([told, *drawn]))
-    typer.echo(_table(evaluation, other))  # first: should a disk be full by now, this at least is told
+    drawn = told_intervals(ends, "difference" if other else "figure")
+    called = list(map(printable, names_of(model, against) if other else names_of(model)))
+    # first: should a disk be full by now, this at least is told
+    typer.echo("\n".join([f"{pictures}; {rate}", *([drawn] if intervals else [])]))
+    typer.echo(figure_lines(evaluation, called, other))
 
     def written(kind: Kind) -> bytes:
         if kind == "csv":
@@ -139,12 +142,13 @@ def evaluate(
         if kind == "json":
             document = evaluation.to_document(speed, other)
             return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
-        words = [told, *drawn, f"data: {', '.join(each.name for each in sets)}"]
-        words += [f"compared with {samples} Monte Carlo samples"] if samples else []
-        words += [f"weights {_weights(segmenter, model)}"]
-        words += [f"against {_weights(peer, against)}"] if peer else []
-        words += [f"smokescope {__version__}"]
-        return encode_page(evaluation_page(_title(model, against), "; ".join(words), evaluation, other))
+        facts = {"Pictures": pictures, "Data": ", ".join(each.name for each in sets), "Speed": rate}
+        facts |= {"Intervals": drawn} if intervals else {}
+        facts |= {"Samples": f"compared with {samples} Monte Carlo samples"} if samples else {}
+        facts |= {f"Weights of {called[0]}": _weights(segmenter, model)}
+        facts |= {f"Weights of {called[1]}": _weights(peer, against)} if peer else {}
+        facts |= {"Measured by": f"smokescope {__version__}"}
+        return encode_page(evaluation_page(_title(model, against), called, facts, evaluation, other))
 
     made = {kind: written(kind) for kind in set(targets.values())}
     write_together({path: made[kind] for path, kind in targets.items()})
@@ -226,29 +230,3 @@ def _weights(segmenter: Segmenter, model: Path | None) -> str:
     from smokescope.inference.identity import weights_checksum
 
     return (weights_checksum(segmenter.engine, model) or "unknown")[:DIGITS]
-
-
-def _told(evaluation: Evaluation, speed: float, engine: str, left_out: int) -> str:
-    report = evaluation.report
-    more = f", {left_out} files left out" if left_out else ""
-    return (
-        f"{report['images']} pictures with smoke, {report['negatives']} without{more}; "
-        f"{speed:.1f} pictures a second by {engine}, reading them included"
-    )
-
-
-def _drawn(ends: Interval | None, what: str) -> str:
-    if ends is None:
-        return "all pictures are of one scene, which says nothing of others: there are no intervals"
-    drawn = f"comes to when the {ends.scenes} scenes are drawn anew"
-    return f"from, to: between them are 95 % of what a {what} {drawn}"
-
-
-def _table(evaluation: Evaluation, other: Evaluation | None) -> str:
-    from smokescope.report.evaluation_page import columns, defined_rows
-
-    by_column = columns(evaluation, other)
-    lines = [f"{'':32}" + "".join(f"{heading:>10}" for heading in by_column)] if len(by_column) > 1 else []
-    for name, figures in defined_rows(by_column, TOLD):
-        lines.append(f"{name:32}" + "".join(f"{figure:>10}" for figure in figures))
-    return "\n".join(lines)

@@ -1,119 +1,77 @@
 """The page of `smokescope evaluate`: a model's figures, how honest its probabilities and its doubt are."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from smokescope.inference.evaluation import Evaluation
-from smokescope.metrics import Report, RiskCoverage, difference
-from smokescope.metrics.suite import Figures, flatten
+from smokescope.metrics import RiskCoverage
 from smokescope.report.axes import Axis, Scale, covering
 from smokescope.report.calibration_chart import SMOKE, TOP_LABEL, reliability_chart
 from smokescope.report.charts import Series, histogram, line_chart
 from smokescope.report.colours import TOTAL
-from smokescope.report.page import charts, page, table
+from smokescope.report.comparison import Column, Row, columns, rows
+from smokescope.report.evaluation_words import told_pictures
+from smokescope.report.headlines import STYLE, headlines
+from smokescope.report.meanings import MEANINGS, name_figure
+from smokescope.report.page import charts, facts, page, table
 from smokescope.report.score_chart import score_chart
 
-# what each figure is, for who did not define them; the rest of it is in docs/evaluate.md
-MEANINGS = {
-    "images": "pictures with smoke",
-    "negatives": "pictures without",
-    "mse": "mean squared error, of pictures",
-    "f_beta/mean": "F-measure, β² = 0.3, mean over thresholds",
-    "f_beta/max": "at the best threshold",
-    "f_beta/adaptive": "at twice the picture's mean",
-    "f_beta/fixed": "at 0.5",
-    "iou/image": "intersection over union at 0.5, of pictures",
-    "iou/pooled": "of all pixels",
-    "ece/image": "calibration error, of pictures",
-    "ece/pooled": "of all pixels",
-    "ece/smoke": "of smoke's probability, of pictures",
-    "uncertainty/error_auroc": "total uncertainty tells wrong pixels from right ones",
-    "uncertainty/aurc": "area under the risk-coverage curve",
-    "uncertainty/false_positive_auroc": "epistemic uncertainty tells false smoke from true",
-    "uncertainty/ood_auroc": "epistemic uncertainty tells pictures without smoke from those with",
-    "uncertainty/total_r": "correlation with Monte Carlo samples, total",
-    "uncertainty/aleatoric_r": "aleatoric",
-    "uncertainty/epistemic_r": "epistemic",
-    "uncertainty/mse": "squared difference to Monte Carlo samples",
-    "entropy/error_auroc": "the probability's own entropy, in place of the total, does so",
-    "entropy/aurc": "area under the risk-coverage curve, by that entropy",
-    "entropy/false_positive_auroc": "that entropy, in place of the epistemic, tells false smoke from true",
-    "alarm/detection_rate": "smoke pictures flagged at 0.5, where the smoke is",
-    "alarm/false_alarm_rate": "other pictures flagged at 0.5",
-    "alarm/auroc": "the score tells pictures with smoke from those without",
-    "alarm/fpr95": "false alarms when 95 % of smoke pictures are flagged",
-    "alarm/shipped/detection_rate": "smoke pictures flagged at the model's own threshold",
-    "alarm/shipped/false_alarm_rate": "other pictures flagged at it",
-}
+_DEFINED = "Each is defined in smokescope's docs/evaluate.md; those without meaning here are left out."
+_BOLD = "It is bold where its interval excludes 0: other scenes would hardly reverse the order."
 
 
-def show_figure(value: float | int | None) -> str:
-    """A figure for people: a count as it is, a measure in four digits, a dash where it has no meaning."""
-    if value is None:
-        return "–"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.4f}"  # aurc is often 1e-5
-
-
-def columns(evaluation: Evaluation, against: Evaluation | None = None) -> dict[str, Figures]:
-    """The figures by a heading: all, another model's, the interval of either or both, and scenes apart."""
-    reports: dict[str, Report] = {}
-    if against is not None:
-        reports |= {"against": against.report, "more": difference(evaluation.report, against.report)}
-    if (ends := evaluation.interval(against)) is not None:
-        reports |= {"from": ends.low, "to": ends.high}
-    counts: Figures = {"images": None, "negatives": None}  # the same in all of these
-    beside = {heading: flatten(report) | counts for heading, report in reports.items()}
-    own = {heading: flatten(report) for heading, report in evaluation.scenes.items()}
-    return {"all": flatten(evaluation.report), **beside, **own}
-
-
-def evaluation_page(title: str, words: str, evaluation: Evaluation, against: Evaluation | None = None) -> str:
+def evaluation_page(
+    title: str,
+    names: Sequence[str],
+    measured: Mapping[str, str],
+    evaluation: Evaluation,
+    against: Evaluation | None = None,
+) -> str:
     """Write the page: one file that asks for nothing from outside.
 
     Args:
-        title: The model's name.
-        words: What it was measured on, and where.
+        title: The model's name, or both models'.
+        names: The same for charts and headings of columns: short, and one for each model.
+        measured: By what, on which data and how it was measured: facts by their names.
         evaluation: What came out.
         against: What came out of another model on the same pictures.
     """
-    by_column = columns(evaluation, against)
-    rows = [
-        (f"{name} <small>{escape(MEANINGS[name])}</small>", *shown)
-        for name, shown in defined_rows(by_column, MEANINGS)
-    ]
-    spread = "The bars behind the first two show how pixels are spread over the probabilities."
-    defined = "Each is defined in smokescope's docs/evaluate.md; those without meaning here are left out."
+    by_column = columns(evaluation, names, against)
+    shown = [_cells(row, by_column) for row in rows(evaluation, MEANINGS, by_column, against)]
+    words = [_DEFINED]
+    if against is not None:
+        words.append(f"The difference is {names[0]} less {names[1]}.")
+        words += [_BOLD] if evaluation.interval(against) else []
+    whose = f"They show {names[0]} alone." if against is not None else ""
+    head = ("", *(escape(column.heading) for column in by_column))
     return page(
         title,
         "evaluate",
-        words,
+        f"Measured on {told_pictures(evaluation)}.",
         [
-            charts("Charts", _drawings(evaluation), spread if evaluation.report["images"] else ""),
-            table("Figures", ("", *by_column), rows, defined),
+            headlines(evaluation, names, against),
+            charts("Charts", _drawings(evaluation, names[0]), whose),
+            table("Figures", head, shown, " ".join(words)),
+            facts("How it was measured", measured),
         ],
+        STYLE,
     )
 
 
-def defined_rows(
-    by_column: Mapping[str, Figures], names: Iterable[str]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Names, and their figures in all columns, less those that have a meaning in none."""
-    for name in names:
-        values = [figures[name] for figures in by_column.values()]
-        if any(value is not None for value in values):
-            yield name, tuple(map(show_figure, values))
+def _cells(row: Row, by_column: Sequence[Column]) -> tuple[str, ...]:
+    pairs = zip(row.cells, by_column, strict=True)
+    figures = [f"<b>{cell}</b>" if row.sure and column.differs else cell for cell, column in pairs]
+    return name_figure(row.name, str(MEANINGS[row.name])), *figures
 
 
-def _drawings(evaluation: Evaluation) -> list[str]:
+def _drawings(evaluation: Evaluation, name: str) -> list[str]:
     drawings = []
     if evaluation.report["images"]:
         scores = [row.f_beta for row in evaluation.rows if row.f_beta is not None]
         top, smoke = evaluation.reliability
         drawings += [
-            reliability_chart(SMOKE, smoke.pixels.tolist(), *smoke.means()),
-            reliability_chart(TOP_LABEL, top.pixels.tolist(), *top.means()),
+            reliability_chart(SMOKE, smoke.pixels.tolist(), *smoke.means(), name),
+            reliability_chart(TOP_LABEL, top.pixels.tolist(), *top.means(), name),
             _risk_coverage(evaluation.risk_coverage),
             histogram("F-measure of single pictures", scores, "F-measure at 0.5, pictures with smoke"),
         ]

@@ -4,7 +4,7 @@ A page is one file that asks for nothing from outside. It reads in light and in 
 """
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -36,9 +36,13 @@ figcaption { color: var(--faint); font-size: .75rem; overflow-wrap: anywhere; }
 th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
 th:first-child, td:first-child { padding-left: 0; text-align: left; }
 td small { color: var(--faint); white-space: normal; }
+thead th { white-space: normal; vertical-align: bottom; }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.5rem; margin: 0; }
+.facts dt { color: var(--faint); } .facts dd { margin: 0; overflow-wrap: anywhere; }
 @media (max-width: 48rem) {
   table { font-size: .875rem; } th, td { padding: .3rem; }
   th:first-child, td:first-child { white-space: normal; }
+  .facts { display: block; } .facts dd { margin-bottom: .5rem; }
 }
 """
 
@@ -116,6 +120,12 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], words:
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     whole = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
     return section(title, words, f'<div class="scroll">{whole}</div>')
+
+
+def facts(title: str, said: Mapping[str, str]) -> str:
+    """What is to be known about something, by names, under a title."""
+    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(words)}</dd>" for name, words in said.items())
+    return section(title, "", f'<dl class="facts">{lines}</dl>')
 
 
 def picture_address(kind: str, data: bytes) -> str:

@@ -7,10 +7,9 @@ any part may be missing.
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from smokescope.report.calibration_chart import SMOKE, TOP_LABEL, reliability_chart
-from smokescope.report.evaluation_page import MEANINGS, show_figure
+from smokescope.report.meanings import MEANINGS, name_figure, show_figure
 from smokescope.report.page import table
 
 LEAST_KL = 0.01  # nats; a posterior nearer to the prior than this holds nothing about a picture
@@ -23,7 +22,7 @@ _CHANCE = {
     "latent/dropout_share": "of the logits' variance: dropout drawn anew, z fixed",
 }
 _ALL = {
-    **{f"validation/{path}": words for path, words in MEANINGS.items()},
+    **{f"validation/{path}": str(meaning) for path, meaning in MEANINGS.items()},
     "temperature": "that logits are divided by; above 1, the network was too sure of itself",
     **_CHANCE,
 }
@@ -101,8 +100,7 @@ def _numbers(figures: Mapping[str, object], name: str, part: str) -> list[float 
 
 def _rows(figures: Mapping[str, object], paths: Sequence[str]) -> list[tuple[str, str]]:
     return [
-        (f"{path.removeprefix('validation/')} <small>{escape(_ALL[path])}</small>", _shown(figures, path))
-        for path in paths
+        (name_figure(path.removeprefix("validation/"), _ALL[path]), _shown(figures, path)) for path in paths
     ]
 
 
