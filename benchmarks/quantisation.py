@@ -26,7 +26,8 @@ from smokescope.export.int8 import KEPT, quantise
 from smokescope.export.onnx import to_onnx
 from smokescope.export.openvino import to_openvino
 from smokescope.export.trial import joint_moments
-from smokescope.inference.engines.base import Engine, Maps
+from smokescope.inference.engines.base import Engine
+from smokescope.inference.engines.maps import Maps
 from smokescope.inference.evaluation import read_ahead
 from smokescope.inference.segmenter import load_engine
 from smokescope.metrics import SmokeMetrics

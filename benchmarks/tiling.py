@@ -11,7 +11,7 @@ above 0.5, "handed to a person" above the model's `unsure_above`, each by the de
 import argparse
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +21,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from benchmarks.timing import synchronise, table
+from benchmarks.timing import table
 from smokescope import load
 from smokescope.chance import make_keys
 from smokescope.data.layouts import list_negatives, list_pairs, read_pair
 from smokescope.inference import Segmenter
+from smokescope.inference.engines.maps import Maps, Pixels
 from smokescope.inference.tiles import WHOLE
 from smokescope.inference.tiling import predict_tiled
 from smokescope.metrics.alarm import peak_near_smoke, picture_score
@@ -33,7 +34,6 @@ from smokescope.metrics.base import DECISION, overlap
 from smokescope.metrics.iou import iou
 from smokescope.physics.camera import jpeg
 from smokescope.physics.rendering.smoke import render_smoke
-from smokescope.uncertainty import Decomposition
 
 FRAME = (2048, 3072)
 CROP = (960, 1280)  # a fifth of the frame
@@ -97,18 +97,15 @@ def look(segmenter: Segmenter, frame: Frame) -> Seen:
     """The plain pass, and tiles alone."""
     passes = list[tuple[Tensor, float]]()
 
-    def predict(batch: Tensor) -> Decomposition:
-        synchronise()
+    def timed(pictures: Sequence[Pixels]) -> Maps:
         start = time.perf_counter()
-        maps = segmenter.maps([each.permute(1, 2, 0).cpu().numpy() for each in batch])
-        synchronise()
-        passes.append((maps.probability[0].cpu(), time.perf_counter() - start))
+        maps = segmenter.engine.plain(pictures)
+        passes.append((torch.from_numpy(maps.probability[:1]), time.perf_counter() - start))
         return maps
 
-    picture = torch.from_numpy(frame.picture).permute(2, 0, 1)
-    maps = predict_tiled(predict, picture, segmenter.pipeline.input, whole=0.0)
+    tiled = torch.from_numpy(predict_tiled(timed, frame.picture, segmenter.input, whole=0.0).probability)
     plain, seconds = passes[0]
-    return Seen(frame.kind, frame.mask, plain, maps.probability[0].cpu(), seconds, sum(s for _, s in passes))
+    return Seen(frame.kind, frame.mask, plain, tiled, seconds, sum(s for _, s in passes))
 
 
 def judge(seen: list[Seen], probabilities: list[Tensor], unsure_above: float) -> tuple[str, ...]:
@@ -142,7 +139,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
     segmenter = load(given.model, given.device, tiles="never")
-    lower = segmenter.pipeline.verdicts.unsure_above
+    lower = segmenter.verdicts.unsure_above
     by_kind: dict[str, list[Seen]] = {}
     for frame in frames(given.data, given.backgrounds, given.count, given.first):
         by_kind.setdefault(frame.kind, []).append(look(segmenter, frame))

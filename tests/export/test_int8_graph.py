@@ -17,7 +17,7 @@ from smokescope.export import int8_graph
 from smokescope.export.int8_graph import UNEVEN, as_batch, even_out, read_levels
 from smokescope.export.onnx import to_onnx
 from smokescope.export.openvino import to_openvino
-from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.maps import Pixels
 from smokescope.inference.engines.openvino_graph import SETTINGS
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, UNet
 

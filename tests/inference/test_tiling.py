@@ -1,33 +1,38 @@
 """Tiles: weights that sum to one, no seams, and the plain pass where one tile is enough."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tests.models.small import TINY
-from torch import Tensor
 
-from smokescope.inference import Segmenter, tiling
-from smokescope.inference.engines import tiled
-from smokescope.inference.engines.base import Maps
+from smokescope.inference import Segmenter
+from smokescope.inference.engines.maps import Maps, Pixels
 from smokescope.inference.tiles import BATCH, place, wants_tiles
+from smokescope.inference.tiling import predict_tiled
 from smokescope.models import InputSettings, Pipeline, UNet
 from smokescope.settings.choices import Tiles
-from smokescope.uncertainty import LN2, Decomposition
+from smokescope.uncertainty import LN2
 
 SETTINGS = InputSettings(height=32, width=48)  # tiles of 64 x 96
 
 
-def entropy(p: Tensor) -> Tensor:
-    return -(torch.xlogy(p, p) + torch.xlogy(1 - p, 1 - p))
+def entropy(p: float) -> float:
+    return -(p * math.log(p) + (1 - p) * math.log(1 - p))
 
 
-def linear(batch: Tensor) -> Decomposition:
+def linear(pictures: Sequence[Pixels]) -> Maps:
     """A network that says what it sees: probability red, aleatoric a third of green, epistemic of blue."""
-    red, green, blue = batch.float().div(255).chunk(3, 1)
-    return Decomposition(red, (green + blue) / 3, green / 3, blue / 3)
+    red, green, blue = np.moveaxis(np.stack(pictures).astype(np.float32) / 255, -1, 0)
+    return Maps(red, (green + blue) / 3, green / 3, blue / 3)
+
+
+def blank(height: int, width: int) -> Pixels:
+    return np.zeros((height, width, 3), np.uint8)
 
 
 @settings(deadline=None)
@@ -67,98 +72,96 @@ def test_cameras_frames_take_few_tiles(size: tuple[int, int], rows: int, columns
 
 @pytest.mark.parametrize("whole", [0.0, 0.25, 1.0])
 def test_a_gradient_comes_back_as_it_is(whole: float) -> None:
-    y, x = torch.meshgrid(torch.linspace(0, 255, 201), torch.linspace(0, 255, 333), indexing="ij")
-    picture = torch.stack([x, y, 255 - x])
-    maps = tiling.predict_tiled(linear, picture, SETTINGS, whole)
-    for found, plain in zip(maps, linear(picture[None]), strict=True):
-        torch.testing.assert_close(found, plain, atol=1e-5, rtol=0)
+    x, y = np.meshgrid(np.linspace(0, 255, 333), np.linspace(0, 255, 201))
+    picture = np.stack([x, y, 255 - x], -1).astype(np.uint8)
+    maps = predict_tiled(linear, picture, SETTINGS, whole)
+    for found, plain in zip(maps, linear([picture]), strict=True):
+        np.testing.assert_allclose(found, plain, atol=1e-5, rtol=0)
 
 
 def test_tiles_that_differ_leave_no_seam() -> None:
     """Each tile answers with its own level; between them the map goes over smoothly."""
-    levels = iter(torch.linspace(0.1, 0.9, 100))
+    levels = iter(np.linspace(0.1, 0.9, 100))
 
-    def moody(batch: Tensor) -> Decomposition:
-        values = torch.stack([next(levels).expand(1, *batch.shape[-2:]) for _ in batch])
-        return Decomposition(values, values / 2, values / 4, values / 4)
+    def moody(pictures: Sequence[Pixels]) -> Maps:
+        values = np.stack([np.full(each.shape[:2], next(levels), np.float32) for each in pictures])
+        return Maps(*(values / np.float32(part) for part in (1, 2, 4, 4)))
 
-    maps = tiling.predict_tiled(moody, torch.zeros(3, 300, 500), SETTINGS)
-    steps = max(float(maps.probability.diff(dim=d).abs().max()) for d in (-2, -1))
-    spread = float(maps.probability.max() - maps.probability.min())
-    assert spread > 0.15
+    probability = predict_tiled(moody, blank(300, 500), SETTINGS).probability
+    steps = max(float(np.abs(np.diff(probability, axis=axis)).max()) for axis in (-2, -1))
+    assert np.ptp(probability) > 0.15
     assert steps < 0.02
 
 
 def test_views_that_disagree_are_doubt_of_the_model() -> None:
-    def split_minds(batch: Tensor) -> Decomposition:
-        sure = 0.9 if batch.shape[-1] > 96 else 0.2  # the whole, and tiles
-        p = torch.full((len(batch), 1, *batch.shape[-2:]), sure)
-        return Decomposition(p, 0 * p + 0.3, 0 * p + 0.2, 0 * p + 0.1)
+    def split_minds(pictures: Sequence[Pixels]) -> Maps:
+        sure = 0.9 if pictures[0].shape[1] > 96 else 0.2  # the whole, and tiles
+        of_size = (len(pictures), *pictures[0].shape[:2])
+        return Maps(*(np.full(of_size, level, np.float32) for level in (sure, 0.3, 0.2, 0.1)))
 
-    maps = tiling.predict_tiled(split_minds, torch.zeros(3, 150, 200), SETTINGS)  # half and half
-    mean = torch.tensor(0.55)
-    disagreement = entropy(mean) - (entropy(torch.tensor(0.9)) + entropy(torch.tensor(0.2))) / 2
-    torch.testing.assert_close(maps.probability, mean.expand(1, 1, 150, 200), atol=1e-5, rtol=0)
-    torch.testing.assert_close(maps.aleatoric, torch.full((1, 1, 150, 200), 0.2), atol=1e-5, rtol=0)
-    torch.testing.assert_close(maps.epistemic, (0.1 + disagreement).expand(1, 1, 150, 200), atol=1e-5, rtol=0)
+    maps = predict_tiled(split_minds, blank(150, 200), SETTINGS)  # half and half
+    disagreement = entropy(0.55) - (entropy(0.9) + entropy(0.2)) / 2
+    assert maps.probability.shape == maps.aleatoric.shape == maps.epistemic.shape == (1, 150, 200)
+    np.testing.assert_allclose(maps.probability, 0.55, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(maps.aleatoric, 0.2, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(maps.epistemic, 0.1 + disagreement, atol=1e-5, rtol=0)
 
 
 def test_uncertainty_keeps_its_bounds() -> None:
-    def random(batch: Tensor) -> Decomposition:
-        p, share = torch.rand(2, len(batch), 1, *batch.shape[-2:])
-        total = torch.full_like(p, LN2)
-        return Decomposition(p.round(), total, total * share, total * (1 - share))
+    rng = np.random.default_rng(0)
 
-    torch.manual_seed(0)
-    maps = tiling.predict_tiled(random, torch.zeros(3, 150, 200), SETTINGS)
+    def random(pictures: Sequence[Pixels]) -> Maps:
+        p, share = rng.random((2, len(pictures), *pictures[0].shape[:2]), np.float32)
+        total = np.full_like(p, LN2)
+        return Maps(p.round(), total, total * share, total * (1 - share))
+
+    maps = predict_tiled(random, blank(150, 200), SETTINGS)
     assert maps.total.max() <= LN2 + 1e-6
     assert maps.epistemic.min() >= 0
-    torch.testing.assert_close(maps.aleatoric + maps.epistemic, maps.total, atol=1e-6, rtol=0)
+    np.testing.assert_allclose(maps.aleatoric + maps.epistemic, maps.total, atol=1e-6, rtol=0)
 
 
-def test_without_torch_it_is_the_same() -> None:
-    """Also where views disagree utterly, and doubt would exceed its bound."""
-
-    def view(batch: NDArray[np.uint8]) -> Maps:
-        level = 100 if batch.shape[-1] > 96 else 150  # the whole, and tiles
-        probability = (batch[:, 0] > level).astype(np.float32)
-        aleatoric = (LN2 / 255 * batch[:, 1]).astype(np.float32)
+def test_doubt_of_views_that_disagree_utterly_ends_at_its_bound() -> None:
+    def view(pictures: Sequence[Pixels]) -> Maps:
+        level = 100 if pictures[0].shape[1] > 96 else 150  # the whole, and tiles
+        red, green, _ = np.moveaxis(np.stack(pictures), -1, 0)
+        aleatoric = (LN2 / 255 * green).astype(np.float32)
         total = np.full_like(aleatoric, LN2)
-        return Maps(probability, total, aleatoric, total - aleatoric)
+        return Maps((red > level).astype(np.float32), total, aleatoric, total - aleatoric)
 
-    def as_tensors(batch: Tensor) -> Decomposition:
-        return Decomposition(*(torch.from_numpy(each)[:, None] for each in view(batch.numpy())))
-
-    picture = np.random.default_rng(0).integers(0, 256, (3, 150, 200), dtype=np.uint8)
-    expected = tiling.predict_tiled(as_tensors, torch.from_numpy(picture), SETTINGS)
-    for found, maps in zip(tiled.predict_tiled(view, picture, SETTINGS), expected, strict=True):
-        np.testing.assert_allclose(found, maps[:, 0].numpy(), atol=1e-5)
+    picture = np.random.default_rng(0).integers(0, 256, (150, 200, 3), dtype=np.uint8)
+    red, aleatoric = picture[..., 0], LN2 / 255 * picture[..., 1]
+    expected = ((red > 100) / 2 + (red > 150) / 2, aleatoric, LN2 - aleatoric)
+    probability, total, *parts = predict_tiled(view, picture, SETTINGS)
+    np.testing.assert_allclose(total, LN2, atol=1e-5)
+    for found, maps in zip((probability, *parts), expected, strict=True):
+        np.testing.assert_allclose(found[0], maps, atol=1e-5)
 
 
 def test_one_tile_is_the_plain_pass() -> None:
-    calls: list[tuple[int, ...]] = []
+    calls: list[Pixels] = []
 
-    def counted(batch: Tensor) -> Decomposition:
-        calls.append(tuple(batch.shape))
-        return linear(batch)
+    def counted(pictures: Sequence[Pixels]) -> Maps:
+        calls.extend(pictures)
+        return linear(pictures)
 
-    picture = torch.randint(256, (3, 64, 96), dtype=torch.uint8)
-    maps = tiling.predict_tiled(counted, picture, SETTINGS)
-    assert calls == [(1, 3, 64, 96)]
-    assert all(map(torch.equal, maps, linear(picture[None])))
+    picture = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+    maps = predict_tiled(counted, picture, SETTINGS)
+    assert [each.shape for each in calls] == [(64, 96, 3)]
+    assert all(map(np.array_equal, maps, linear([picture])))
 
 
 def test_tiles_come_in_batches_of_bounded_size() -> None:
-    sizes: list[tuple[int, ...]] = []
+    sizes: list[list[tuple[int, ...]]] = []
 
-    def counted(batch: Tensor) -> Decomposition:
-        sizes.append(tuple(batch.shape))
-        return linear(batch)
+    def counted(pictures: Sequence[Pixels]) -> Maps:
+        sizes.append([each.shape for each in pictures])
+        return linear(pictures)
 
-    tiling.predict_tiled(counted, torch.zeros(3, 200, 300), SETTINGS)
-    assert sizes[0] == (1, 3, 200, 300)
-    assert sum(shape[0] for shape in sizes[1:]) == 4 * 4
-    assert all(shape[0] <= BATCH and shape[1:] == (3, 62, 93) for shape in sizes[1:])
+    predict_tiled(counted, blank(200, 300), SETTINGS)
+    assert sizes[0] == [(200, 300, 3)]
+    assert sum(map(len, sizes[1:])) == 4 * 4
+    assert all(len(batch) <= BATCH and set(batch) == {(62, 93, 3)} for batch in sizes[1:])
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,7 @@ def test_a_segmenter_cuts_large_pictures_only() -> None:
     pipeline = Pipeline(UNet(TINY), InputSettings(height=64, width=64))
     shapes: list[tuple[int, ...]] = []
     pipeline.register_forward_pre_hook(lambda _, inputs: shapes.append(tuple(inputs[0].shape)))
-    small, large = np.zeros((128, 128, 3), np.uint8), np.zeros((150, 250, 3), np.uint8)
+    small, large = blank(128, 128), blank(150, 250)
     auto = Segmenter(pipeline, "cpu")
     assert [p.mask.shape for p in auto.many([small, large])] == [(128, 128), (150, 250)]
     assert shapes == [(1, 3, 128, 128), (1, 3, 150, 250), (3, 3, 150, 100)]

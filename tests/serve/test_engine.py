@@ -10,7 +10,7 @@ import pytest
 from smokescope.data.pictures import picture_from_bytes
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
-from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.maps import Pixels
 from smokescope.inference.regions import Region
 from smokescope.serve.answers import json_answer
 from smokescope.serve.engine import Answered, Engine, Full, Timings

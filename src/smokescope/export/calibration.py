@@ -15,7 +15,7 @@ from smokescope.chance import make_keys
 from smokescope.data.layouts import Pair, list_pictures
 from smokescope.data.pictures import read_picture, shrink
 from smokescope.errors import SmokescopeError
-from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.maps import Pixels
 from smokescope.physics.rendering.landscape import draw_landscapes
 from smokescope.physics.rendering.lookalikes import render_lookalikes
 from smokescope.physics.rendering.smoke import render_smoke

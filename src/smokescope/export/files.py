@@ -16,9 +16,9 @@ from smokescope.export.onnx import need, to_onnx
 from smokescope.export.openvino import to_openvino
 from smokescope.export.samples import samples_to_onnx
 from smokescope.export.trial import check_correlation, check_difference
-from smokescope.inference.engines.base import Pixels
 from smokescope.inference.engines.exported import samples_file
 from smokescope.inference.engines.formats import ENDINGS
+from smokescope.inference.engines.maps import Pixels
 from smokescope.models.pipeline import Pipeline
 from smokescope.settings.choices import Format
 

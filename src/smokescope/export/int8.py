@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from smokescope.export.int8_graph import as_batch, even_out, read_levels, round_kernels, step_by_levels
 from smokescope.export.onnx import need, quietly
-from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.maps import Pixels
 
 if TYPE_CHECKING:
     from openvino import Model

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from smokescope.checkpoints.quantise import LEVELS, dequantise_weight, quantise_weight
-from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.maps import Pixels
 from smokescope.inference.engines.openvino_graph import SETTINGS
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from smokescope.errors import SmokescopeError
-from smokescope.inference.engines.base import Engine, Maps, Pixels
+from smokescope.inference.engines.base import Engine
+from smokescope.inference.engines.maps import Maps, Pixels
 from smokescope.inference.engines.torch import TorchEngine
 from smokescope.inference.segmenter import load_engine
 from smokescope.metrics.agreement import merge_moments, moments, pearson

@@ -17,9 +17,10 @@ from PIL import Image
 
 from smokescope.data.pictures import picture_from_bytes, picture_from_image, read_picture
 from smokescope.errors import SmokescopeError
-from smokescope.inference.engines.base import Engine, Maps
+from smokescope.inference.engines.base import Engine
 from smokescope.inference.engines.exported import refuse_samples
 from smokescope.inference.engines.formats import format_of
+from smokescope.inference.engines.maps import Maps
 from smokescope.inference.prediction import Prediction
 from smokescope.settings.choices import Tiles
 from smokescope.settings.input import InputSettings

@@ -10,62 +10,70 @@ at a tile's edge, so there are no seams. These views are taken as an ensemble, a
 The last term is at or above 0 by Jensen's inequality, and 0 where all views agree.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
+from smokescope.inference.engines.maps import Maps, Pixels
 from smokescope.inference.tiles import BATCH, WHOLE, place, tile_size
 from smokescope.settings.input import InputSettings
-from smokescope.uncertainty import LN2, Decomposition, entropy_of_probability
 
-Predict = Callable[[Tensor], Decomposition]
+Floats = NDArray[np.float32]
 
 
 def predict_tiled(
-    predict: Predict, picture: Tensor, settings: InputSettings, whole: float = WHOLE
-) -> Decomposition:
+    plain: Callable[[Sequence[Pixels]], Maps], picture: Pixels, settings: InputSettings, whole: float = WHOLE
+) -> Maps:
     """Predict a picture whole and in tiles.
 
     Memory is that of the whole pass, of one batch of tiles, and of four maps.
 
     Args:
-        predict: The plain pass: pictures [N, 3, h, w] to maps [N, 1, h, w].
-        picture: [3, H, W].
+        plain: The plain pass over pictures of one size.
+        picture: [H, W, 3].
         settings: Of the model, which say how large a tile is.
         whole: Weight of the whole pass, in [0, 1].
 
     Returns:
-        Maps [1, 1, H, W]; those of the plain pass if one tile covers all.
+        Maps [1, H, W]; those of the plain pass if one tile covers all.
     """
-    height, width = picture.shape[-2:]
-    rows, columns = map(place, (height, width), tile_size(settings))
-    context = predict(picture[None])
+    rows, columns = map(place, picture.shape[:2], tile_size(settings))
+    context = plain([picture])
     places = [(row, column) for row in range(len(rows.starts)) for column in range(len(columns.starts))]
     if len(places) == 1:
         return context
-    sums = whole * _as_view(context)[0]
-    down, across = (torch.from_numpy(side.weights).to(sums) for side in (rows, columns))
+    sums = np.float32(whole) * _as_view(context)[0]
     for first in range(0, len(places), BATCH):
         batch = places[first : first + BATCH]
-        corners = [(rows.starts[row], columns.starts[column]) for row, column in batch]
-        cuts = [picture[:, y : y + rows.length, x : x + columns.length] for y, x in corners]
-        views = _as_view(predict(torch.stack(cuts)))
-        for view, (row, column), (y, x) in zip(views, batch, corners, strict=True):
-            window = (1 - whole) * torch.outer(down[row], across[column])
-            sums[:, y : y + rows.length, x : x + columns.length] += window * view
+        windows = [
+            (slice(y, y + rows.length), slice(x, x + columns.length))
+            for y, x in ((rows.starts[row], columns.starts[column]) for row, column in batch)
+        ]
+        views = _as_view(plain([picture[window] for window in windows]))
+        for view, (row, column), (y, x) in zip(views, batch, windows, strict=True):
+            weights = np.float32(1 - whole) * np.outer(rows.weights[row], columns.weights[column])
+            sums[:, y, x] += weights * view
     return _decomposed(sums)
 
 
-def _as_view(maps: Decomposition) -> Tensor:
+def _as_view(maps: Maps) -> Floats:
     """What is averaged over views: [N, 4, h, w]."""
-    probability = maps.probability.float()
-    return torch.cat([probability, entropy_of_probability(probability), maps.aleatoric, maps.epistemic], 1)
+    return np.stack([maps.probability, _entropy(maps.probability), maps.aleatoric, maps.epistemic], 1)
 
 
-def _decomposed(sums: Tensor) -> Decomposition:
-    probability, entropy, aleatoric, epistemic = sums.unsqueeze(1).unsqueeze(1).unbind(0)
-    probability = probability.clamp(0, 1)  # weights sum to 1 but for rounding
-    disagreement = (entropy_of_probability(probability) - entropy).clamp(min=0)
-    total = (aleatoric + epistemic + disagreement).clamp(max=LN2)
-    return Decomposition(probability, total, aleatoric, (total - aleatoric).clamp(min=0))
+def _decomposed(sums: Floats) -> Maps:
+    probability, entropy, aleatoric, epistemic = sums[:, None]
+    probability = probability.clip(0, 1)  # weights sum to 1 but for rounding
+    disagreement = (_entropy(probability) - entropy).clip(0)
+    total = (aleatoric + epistemic + disagreement).clip(max=math.log(2))
+    return Maps(probability, total, aleatoric, (total - aleatoric).clip(0))
+
+
+def _entropy(probability: Floats) -> Floats:
+    """In nats, 0 at both ends."""
+    rest = 1 - probability
+    tiny = np.finfo(np.float32).tiny  # so that 0 has a logarithm, which is then multiplied by 0
+    result: Floats = -(probability * np.log(probability.clip(tiny)) + rest * np.log(rest.clip(tiny)))
+    return result

@@ -19,7 +19,7 @@ import numpy as np
 from smokescope.data.pictures import picture_from_bytes
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
-from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.maps import Pixels
 from smokescope.inference.regions import Verdict
 from smokescope.inference.segmenter import BATCH_PIXELS
 from smokescope.serve.headers import Size, check_header

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Prediction
-from smokescope.inference.engines.base import Pixels
+from smokescope.inference.engines.maps import Pixels
 from smokescope.serve.access import Access
 from smokescope.serve.answers import Answer, ModelName, json_answer
 from smokescope.serve.bodies import PICTURE_TYPES

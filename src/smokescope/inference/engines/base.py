@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from smokescope.inference.engines.maps import Maps, Pixels
+from smokescope.inference.tiles import wants_tiles
+from smokescope.inference.tiling import predict_tiled
 from smokescope.settings.choices import Tiles
 from smokescope.settings.input import InputSettings
 from smokescope.settings.verdicts import VerdictSettings
@@ -15,18 +17,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from smokescope.uncertainty import Decomposition
-
-Pixels = NDArray[np.uint8]
-"""RGB, H x W x 3."""
-
-
-class Maps(NamedTuple):
-    """Of N pictures of one size, float32 [N, H, W] each; uncertainties in nats."""
-
-    probability: NDArray[np.float32]
-    total: NDArray[np.float32]
-    aleatoric: NDArray[np.float32]
-    epistemic: NDArray[np.float32]
 
 
 class Engine(ABC):
@@ -49,8 +39,20 @@ class Engine(ABC):
     can_sample: bool = False
 
     @abstractmethod
+    def plain(self, pictures: Sequence[Pixels]) -> Maps:
+        """Predict pictures of one size in one pass."""
+
     def predict(self, pictures: Sequence[Pixels], tiles: Tiles) -> Maps:
         """Predict pictures of one size, in parts too where `tiles` say so."""
+        if not self.cuts(pictures, tiles):
+            return self.plain(pictures)
+        tiled = [predict_tiled(self.plain, picture, self.input) for picture in pictures]
+        return Maps(*map(np.concatenate, zip(*tiled, strict=True)))
+
+    def cuts(self, pictures: Sequence[Pixels], tiles: Tiles) -> bool:
+        """Whether pictures of one size are to be cut."""
+        height, width, _ = pictures[0].shape
+        return wants_tiles(tiles, height, width, self.input)
 
     def tensors(self, pictures: Sequence[Pixels], tiles: Tiles) -> "Decomposition":
         """As `predict`, as tensors [N, 1, H, W] where the engine computes; loads torch."""

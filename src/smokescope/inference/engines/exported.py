@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smokescope.errors import SmokescopeError
-from smokescope.inference.engines.base import Engine, Maps, Pixels
+from smokescope.inference.engines.base import Engine
 from smokescope.inference.engines.card import INPUT, Card
 from smokescope.inference.engines.draws import SampleSettings, draw
-from smokescope.inference.engines.tiled import predict_tiled
-from smokescope.inference.tiles import wants_tiles
-from smokescope.settings.choices import Tiles
+from smokescope.inference.engines.maps import Maps, Pixels
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -55,17 +53,9 @@ class ExportedEngine(Engine):
     def run(self, inputs: Mapping[str, NDArray[np.generic]]) -> Sequence[NDArray[np.float32]]:
         """The graph itself: its inputs by name to its four maps [N, 1, H, W]."""
 
-    def predict(self, pictures: Sequence[Pixels], tiles: Tiles) -> Maps:
+    def plain(self, pictures: Sequence[Pixels]) -> Maps:
         """Predict; see `Engine`."""
-        batch = _batch(pictures)
-        height, width = batch.shape[-2:]
-        if not wants_tiles(tiles, height, width, self.input):
-            return self._plain(batch)
-        tiled = [predict_tiled(self._plain, picture, self.input) for picture in batch]
-        return Maps(*map(np.concatenate, zip(*tiled, strict=True)))
-
-    def _plain(self, batch: NDArray[np.uint8]) -> Maps:
-        return Maps(*(values[:, 0] for values in self.run({INPUT: batch})))
+        return Maps(*(values[:, 0] for values in self.run({INPUT: _batch(pictures)})))
 
     def sample(self, pictures: Sequence[Pixels], count: int, keys: "Tensor | None") -> "Decomposition":
         """Draw samples; see `Engine`. One picture after the other: the masks of many would fill a memory."""

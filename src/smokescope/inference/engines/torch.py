@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from smokescope.inference.devices import choose_device
-from smokescope.inference.engines.base import Engine, Maps, Pixels
-from smokescope.inference.tiles import wants_tiles
-from smokescope.inference.tiling import predict_tiled
+from smokescope.inference.engines.base import Engine
+from smokescope.inference.engines.maps import Maps, Pixels
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.pipeline import Pipeline
 from smokescope.settings.choices import Tiles
@@ -36,19 +35,16 @@ class TorchEngine(Engine):
         self.input, self.threshold, self.verdicts = pipeline.input, pipeline.threshold, pipeline.verdicts
         self.can_sample = isinstance(pipeline.network, SmokeBVM)
 
-    def predict(self, pictures: Sequence[Pixels], tiles: Tiles) -> Maps:
+    def plain(self, pictures: Sequence[Pixels]) -> Maps:
         """Predict; see `Engine`."""
-        joint = torch.cat(self.tensors(pictures, tiles), 1).float().cpu().numpy()
+        joint = torch.cat(self._run(pictures), 1).float().cpu().numpy()
         return Maps(*joint.swapaxes(0, 1))
 
     def tensors(self, pictures: Sequence[Pixels], tiles: Tiles) -> Decomposition:
-        """Predict, and leave the maps on the device; see `Engine`."""
-        batch = self._batch(pictures)
-        height, width = batch.shape[-2:]
-        if not wants_tiles(tiles, height, width, self.input):
-            return self._plain(batch)
-        tiled = [predict_tiled(self._plain, picture, self.input) for picture in batch]
-        return Decomposition(*map(torch.cat, zip(*tiled, strict=True)))
+        """Predict; see `Engine`. The maps of one pass stay where they are, on the device."""
+        if not self.cuts(pictures, tiles):
+            return self._run(pictures)
+        return Decomposition(*(each.to(self.where) for each in super().tensors(pictures, tiles)))
 
     def sample(self, pictures: Sequence[Pixels], count: int, keys: Tensor | None) -> Decomposition:
         """Draw samples; see `Engine`."""
@@ -56,9 +52,9 @@ class TorchEngine(Engine):
         with torch.inference_mode():
             return self.pipeline.sample(self._batch(pictures), count, keys)
 
-    def _plain(self, batch: Tensor) -> Decomposition:
+    def _run(self, pictures: Sequence[Pixels]) -> Decomposition:
         with torch.inference_mode():
-            maps: Decomposition = self.pipeline(batch)
+            maps: Decomposition = self.pipeline(self._batch(pictures))
         return maps
 
     def _batch(self, pictures: Sequence[Pixels]) -> Tensor:
