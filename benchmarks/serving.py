@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +28,13 @@ import smokescope
 from benchmarks.timing import compare, table
 from smokescope.checkpoints.model import save_model
 from smokescope.models import DEFAULT, InputSettings, ModelSettings, Pipeline, SmokeBVM
+from smokescope.settings.plain import from_plain
 
-TINY = ModelSettings.from_dict(
-    DEFAULT.to_dict()
+TINY = from_plain(
+    ModelSettings,
+    asdict(DEFAULT)
     | {"encoder_width": 8, "encoder_layers": [1, 1, 1, 1], "decoder_width": 8, "aspp_bottleneck": 8}
-    | {"aspp_growth": 4, "uncertainty_width": 4}
+    | {"aspp_growth": 4, "uncertainty_width": 4},
 )
 TURNS, SECONDS, CLIENTS = 40, 8.0, (4, 16)
 

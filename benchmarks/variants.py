@@ -28,10 +28,11 @@ from smokescope.data.layouts import list_pairs
 from smokescope.metrics.f_beta import FBeta
 from smokescope.metrics.suite import Report
 from smokescope.models.pipeline import Pipeline
-from smokescope.training.plain import from_plain, read_yaml
+from smokescope.settings.plain import from_plain
 from smokescope.training.settings import Source, TrainingSettings, read_settings
 from smokescope.training.sources import Data, Pictures
 from smokescope.training.validation import validate
+from smokescope.training.yaml import naming, read_yaml
 
 KNOWN_VIEWS, CLOSE_UPS = 16, 5
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -59,7 +60,8 @@ def main() -> None:
     for name, entry in read_yaml(args.file).items():
         if args.only and name not in args.only:
             continue
-        variant = from_plain(Variant, entry, name)
+        with naming(args.file):
+            variant = from_plain(Variant, entry, name)
         settings = read_settings(variant.config, [*variant.set, *args.set])
         if variant.fold and not args.folds:
             raise SystemExit(f"{name} keeps fold {variant.fold} apart: name its file by --folds")

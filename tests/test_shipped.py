@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from smokescope.checkpoints.embedded import embedded_weights
 from smokescope.checkpoints.files import summarise
 from smokescope.inference import Segmenter
 from smokescope.models import ModelSettings
-from smokescope.training.plain import from_plain, to_plain
+from smokescope.settings.plain import from_plain
 from smokescope.training.settings import Source, read_settings
 
 ROOT = Path(__file__).parents[1]
@@ -44,8 +44,8 @@ def test_it_is_small_enough_for_a_package(file: Path) -> None:
 
 def test_the_default_configuration_is_what_it_was_trained_by(file: Path) -> None:
     notes, default = summarise(file).metadata, read_settings("default")
-    assert ModelSettings.from_dict(json.loads(notes["settings"])) == default.model
-    assert json.loads(notes["input"]) == to_plain(default.input)
+    assert from_plain(ModelSettings, json.loads(notes["settings"])) == default.model
+    assert json.loads(notes["input"]) == asdict(default.input)
     mix = [from_plain(Source, line) for line in json.loads(notes["data"])]
     assert mix == [replace(source, validated=True) for source in default.data]  # nothing was kept apart
 

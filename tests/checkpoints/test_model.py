@@ -18,6 +18,7 @@ from smokescope.models import (
     VerdictSettings,
     build_model,
 )
+from smokescope.settings.plain import from_plain
 
 INPUT = InputSettings(height=64, width=96, fit="aspect")
 VERDICTS = VerdictSettings(unsure_above=0.11, smoke_above=1 / 3, epistemic_above=0.07, least_area=0.001)
@@ -44,7 +45,7 @@ def test_a_loaded_model_is_the_saved_one(pipeline: Pipeline, tmp_path: Path) -> 
     _, metadata = read_tensors(tmp_path / "m.safetensors")
     assert metadata["data"] == "made up"
     assert metadata["architecture"] == pipeline.network.settings.architecture
-    assert ModelSettings.from_dict(json.loads(metadata["settings"])) == pipeline.network.settings
+    assert from_plain(ModelSettings, json.loads(metadata["settings"])) == pipeline.network.settings
 
 
 def test_eight_bits_are_smaller_and_nearly_the_same(pipeline: Pipeline, tmp_path: Path) -> None:
@@ -73,6 +74,8 @@ def test_eight_bits_are_smaller_and_nearly_the_same(pipeline: Pipeline, tmp_path
         ({"settings": '{"depth": 3}'}, "does not fit"),
         ({"settings": '{"encoder_width": 16}'}, "does not fit"),
         ({"settings": '{"encoder_width": "many"}'}, "does not fit"),
+        ({"settings": '{"latent": 2.5}'}, "does not fit"),
+        ({"settings": '{"reduction": true}'}, "does not fit"),
         ({"settings": "3"}, "does not fit"),
         ({"settings": "[]"}, "does not fit"),
         ({"input": "null"}, "does not fit"),

@@ -15,6 +15,7 @@ from smokescope.checkpoints.model import save_model
 from smokescope.export.onnx import to_onnx
 from smokescope.export.openvino import OpenVinoFiles, to_openvino
 from smokescope.models import InputSettings, Pipeline, VerdictSettings
+from smokescope.settings.plain import from_plain
 
 
 class Exported(NamedTuple):
@@ -39,7 +40,7 @@ def make_pipeline(fit: str = "aspect") -> Pipeline:
             torch.nn.init.normal_(head.weight, std=0.3)
         # and not nearly all doubt is the picture's
         network.uncertainty.aleatoric.head.bias = torch.nn.Parameter(torch.full((1,), 1.5))
-    settings = InputSettings.from_dict({"height": 64, "width": 96, "fit": fit})
+    settings = from_plain(InputSettings, {"height": 64, "width": 96, "fit": fit})
     return Pipeline(network, settings, 0.7, 0.45, VerdictSettings(unsure_above=0.2)).eval()
 
 

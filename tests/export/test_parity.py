@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_thresholds_travel_with_the_model(path: Path) -> None:
     segmenter = smokescope.load(path)
     assert segmenter.threshold == 0.45
     assert segmenter.verdicts == VerdictSettings(unsure_above=0.2)
-    assert segmenter.input.to_dict() == {"height": 64, "width": 96, "fit": "aspect"}
+    assert asdict(segmenter.input) == {"height": 64, "width": 96, "fit": "aspect"}
     picture = hills(0, smoke=True)
     found = segmenter(picture)
     np.testing.assert_array_equal(found.mask, found.probability > 0.45)

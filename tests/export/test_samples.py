@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -26,7 +27,8 @@ from smokescope.export.openvino import to_openvino
 from smokescope.export.samples import Samples, samples_to_onnx
 from smokescope.export.trial import find_difference
 from smokescope.inference.engines.draws import draw
-from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, UNet
+from smokescope.models import DEFAULT, InputSettings, ModelSettings, Pipeline, SmokeBVM, UNet
+from smokescope.settings.plain import from_plain
 from smokescope.uncertainty import Decomposition
 
 Run = Callable[..., CompletedProcess[str]]
@@ -70,8 +72,8 @@ def test_its_maps_are_pytorchs(
 @pytest.mark.parametrize("unit", ["element", "channel"])
 @pytest.mark.parametrize("fit", ["squash", "aspect"])
 def test_draws_fit_every_network(unit: str, fit: str) -> None:
-    settings = shrunk(DEFAULT).from_dict({**shrunk(DEFAULT).to_dict(), "dropout_unit": unit})
-    input = InputSettings.from_dict({"height": 70, "width": 45, "fit": fit})
+    settings = from_plain(ModelSettings, {**asdict(shrunk(DEFAULT)), "dropout_unit": unit})
+    input = from_plain(InputSettings, {"height": 70, "width": 45, "fit": fit})
     pipeline = Pipeline(SmokeBVM(settings).eval(), input, 0.8)
     pictures, keys = torch.randint(256, (2, 3, 90, 200), dtype=torch.uint8), make_keys(1, torch.arange(2))
     module = Samples(pipeline)

@@ -1,9 +1,12 @@
 """Networks of some thousand weights, for tests of whatever a model is put into."""
 
+from dataclasses import asdict
+
 import torch
 
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.settings import DEFAULT, ModelSettings
+from smokescope.settings.plain import from_plain
 
 TINY = ModelSettings(architecture="unet", encoder_layers=(1, 1, 1, 1), encoder_width=4, unet_width=4)
 
@@ -19,7 +22,7 @@ SMALL = {
 
 def shrunk(settings: ModelSettings) -> ModelSettings:
     """The same model, with fewer channels."""
-    return ModelSettings.from_dict({**settings.to_dict(), **SMALL})
+    return from_plain(ModelSettings, {**asdict(settings), **SMALL})
 
 
 def small_bvm() -> SmokeBVM:

@@ -1,6 +1,7 @@
 """The composed model: sampling, sampling-free prediction, the paper's and the default setting."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from smokescope.chance import make_keys
 from smokescope.models.bvm import SmokeBVM, evaluating
 from smokescope.models.settings import DEFAULT, PAPER, ModelSettings
+from smokescope.settings.plain import from_plain
 from smokescope.uncertainty import decompose
 from tests.models.base import ModelTester, open_paths, unreached
 from tests.models.small import shrunk
@@ -228,7 +230,7 @@ def test_every_setting_reaches_its_part() -> None:
         "aspp_bottleneck": 7,
     }
     with torch.device("meta"):
-        model = SmokeBVM(ModelSettings.from_dict({**shrunk(PAPER).to_dict(), **given}))
+        model = SmokeBVM(from_plain(ModelSettings, {**asdict(shrunk(PAPER)), **given}))
     decoder = model.decoder
     assert (decoder.dropout, decoder.dropout_unit, model.uncertainty.base) == (0.1, "channel", "entropy")
     assert model.inference.mean.out_features == 5
@@ -261,9 +263,9 @@ def test_another_encoder_plugs_in() -> None:
 
 def test_settings_travel_as_plain_values() -> None:
     settings = shrunk(DEFAULT)
-    assert ModelSettings.from_dict(settings.to_dict()) == settings
+    assert from_plain(ModelSettings, asdict(settings)) == settings
     with pytest.raises(ValueError, match="dropuot"):
-        ModelSettings.from_dict({"dropuot": 0.5})
+        from_plain(ModelSettings, {"dropuot": 0.5})
 
 
 @pytest.mark.parametrize(
@@ -271,7 +273,7 @@ def test_settings_travel_as_plain_values() -> None:
 )
 def test_a_misspelt_choice_is_refused(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be .* not '{value}'"):
-        ModelSettings.from_dict({name: value})
+        from_plain(ModelSettings, {name: value})
 
 
 @pytest.mark.parametrize(("count", "block"), [(0, 8), (4, 0)])

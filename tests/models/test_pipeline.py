@@ -1,6 +1,7 @@
 """From pictures as they come to maps as they are given out."""
 
 import math
+from dataclasses import asdict
 from typing import cast
 
 import pytest
@@ -17,6 +18,7 @@ from smokescope.models.bvm import Output, SmokeBVM
 from smokescope.models.pipeline import Pipeline, enlarge_samples, resize
 from smokescope.models.unet import UNet
 from smokescope.settings.input import InputSettings, network_size
+from smokescope.settings.plain import from_plain
 from smokescope.uncertainty import LN2, Decomposition, decompose
 from tests.models.small import TINY, small_bvm
 
@@ -202,13 +204,13 @@ def test_exports_whole_for_any_batch_and_size(bvm: SmokeBVM) -> None:  # tests/e
 
 
 def test_settings_travel_as_plain_values_and_are_checked() -> None:
-    assert InputSettings.from_dict(ASPECT.to_dict()) == ASPECT
-    assert ASPECT.to_dict() == {"height": 64, "width": 96, "fit": "aspect"}
-    with pytest.raises(ValueError, match="fit must be 'squash' or 'aspect', not 'crop'"):
-        InputSettings.from_dict({"fit": "crop"})
+    assert from_plain(InputSettings, asdict(ASPECT)) == ASPECT
+    assert asdict(ASPECT) == {"height": 64, "width": 96, "fit": "aspect"}
+    with pytest.raises(ValueError, match="fit must be squash or aspect, not 'crop'"):
+        from_plain(InputSettings, {"fit": "crop"})
     for bad in (0, 31, 480.0):
         with pytest.raises(ValueError, match="width must be a whole number from 32 on"):
-            InputSettings.from_dict({"width": bad})
+            InputSettings(width=bad)  # type: ignore[arg-type]
     for temperature, threshold in ((0.0, 0.5), (-1.0, 0.5), (math.nan, 0.5), (math.inf, 0.5), (1.0, 1.2)):
         with pytest.raises(ValueError, match=r"temperature|threshold"):
             Pipeline(UNet(TINY), SMALL, temperature, threshold)

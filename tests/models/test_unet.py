@@ -1,5 +1,7 @@
 """The plain peer: a network like any other, with no second opinion."""
 
+from dataclasses import asdict
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -8,6 +10,7 @@ from smokescope.models.build import build_model
 from smokescope.models.bvm import SmokeBVM
 from smokescope.models.settings import PAPER, UNET, ModelSettings
 from smokescope.models.unet import UNet
+from smokescope.settings.plain import from_plain
 from smokescope.uncertainty import binary_entropy
 from tests.models.base import ModelTester
 from tests.models.small import TINY
@@ -62,7 +65,7 @@ def test_it_is_of_the_bayesian_models_size_and_normalises_as_it_does() -> None:
     with torch.device("meta"):
         millions = sum(p.numel() for p in UNet(UNET).parameters()) / 1e6
     assert 30 < millions < 32
-    shifted = ModelSettings.from_dict({**TINY.to_dict(), "mean": [0.0, 0.0, 0.0], "std": [0.5, 0.5, 0.5]})
+    shifted = from_plain(ModelSettings, {**asdict(TINY), "mean": [0.0, 0.0, 0.0], "std": [0.5, 0.5, 0.5]})
     model, other = UNet(TINY).eval(), UNet(shifted).eval()
     other.load_state_dict(model.state_dict())  # the colours' means are settings, not weights
     picture = torch.rand(1, 3, 32, 32)
@@ -77,5 +80,5 @@ def test_settings_choose_the_network() -> None:
         assert isinstance(build_model(PAPER), SmokeBVM)
     with pytest.raises(ValueError, match="of a smoke-bvm, not of a unet"):
         UNet(PAPER)
-    with pytest.raises(ValueError, match="architecture must be 'smoke-bvm' or 'unet', not 'yolo'"):
-        ModelSettings.from_dict({"architecture": "yolo"})
+    with pytest.raises(ValueError, match="architecture must be smoke-bvm or unet, not 'yolo'"):
+        from_plain(ModelSettings, {"architecture": "yolo"})

@@ -1,6 +1,6 @@
 """Configurations: those that come with smokescope are what they say, and mistakes are named."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,9 @@ from smokescope.data.augment_colour import ColourSettings
 from smokescope.errors import SmokescopeError
 from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.settings import DEFAULT, PAPER, UNET
-from smokescope.training.plain import from_plain, to_plain, to_yaml
+from smokescope.settings.plain import from_plain
 from smokescope.training.settings import TrainingSettings, read_settings, shipped_configurations
+from smokescope.training.yaml import to_yaml
 
 NAMES = {
     "ablation-1-base", "ablation-2-transmission", "ablation-3-entropy", "ablation-4-calibrated",
@@ -42,7 +43,7 @@ def test_the_ablation_differs_in_nothing_but_its_losses() -> None:
     weights = [(s.objective.transmission, s.objective.entropy, s.objective.calibrated_entropy) for s in rows]
     assert weights == [(0, 0, 0), (0.3, 0, 0), (0.3, 0.01, 0), (0.3, 0, 0.01)]
     assert rows[3] == read_settings("paper")
-    plain = [to_plain(s) for s in rows]
+    plain = [asdict(s) for s in rows]
     for settings in plain:
         assert isinstance(settings, dict)
         del settings["objective"]
@@ -136,7 +137,7 @@ def test_a_missing_configuration_is_told_with_those_there_are() -> None:
 
 
 def test_plain_values_of_the_wrong_kind() -> None:
-    with pytest.raises(SmokescopeError, match="settings must be names and values"):
+    with pytest.raises(ValueError, match="settings must be names and values"):
         from_plain(TrainingSettings, [1, 2])
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import get_args
@@ -17,6 +18,7 @@ from smokescope.models.build import build_model
 from smokescope.models.pipeline import Pipeline
 from smokescope.models.settings import Architecture, ModelSettings
 from smokescope.settings.input import InputSettings
+from smokescope.settings.plain import from_plain
 from smokescope.settings.verdicts import VerdictSettings
 
 
@@ -41,11 +43,11 @@ def save_model(
     metadata = {
         **(notes or {}),
         "architecture": settings.architecture,
-        "settings": json.dumps(settings.to_dict()),
-        "input": json.dumps(pipeline.input.to_dict()),
+        "settings": json.dumps(asdict(settings)),
+        "input": json.dumps(asdict(pipeline.input)),
         "temperature": repr(pipeline.temperature),
         "threshold": repr(pipeline.threshold),
-        "verdicts": json.dumps(pipeline.verdicts.to_dict()),
+        "verdicts": json.dumps(asdict(pipeline.verdicts)),
         "weights": "int8 by output channel" if int8 else "as trained",
         "sha256": checksum(tensors),
         "smokescope": __version__,
@@ -65,14 +67,14 @@ def load_model(path: Path) -> Pipeline:
     if metadata.get("sha256") != checksum(tensors):
         raise SmokescopeError(f"{path} is damaged: its weights are not those it was written with")
     try:
-        network = build_model(ModelSettings.from_dict(json.loads(metadata["settings"])))
+        network = build_model(from_plain(ModelSettings, json.loads(metadata["settings"])))
         network.load_state_dict(dequantise(tensors))
         pipeline = Pipeline(
             network,
-            InputSettings.from_dict(json.loads(metadata["input"])),
+            from_plain(InputSettings, json.loads(metadata["input"])),
             float(metadata["temperature"]),
             float(metadata["threshold"]),
-            VerdictSettings.from_dict(json.loads(metadata.get("verdicts", "{}"))),  # once there were none
+            from_plain(VerdictSettings, json.loads(metadata.get("verdicts", "{}"))),  # once there were none
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         writer = metadata.get("smokescope", "of unknown version")

@@ -14,6 +14,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -99,10 +100,10 @@ def describe(pipeline: Pipeline, notes: Mapping[str, str]) -> dict[str, str]:
         "layout": str(LAYOUT),
         "precision": "float32",
         "architecture": pipeline.network.settings.architecture,
-        "input": json.dumps(pipeline.input.to_dict()),
+        "input": json.dumps(asdict(pipeline.input)),
         "temperature": repr(pipeline.temperature),
         "threshold": repr(pipeline.threshold),
-        "verdicts": json.dumps(pipeline.verdicts.to_dict()),
+        "verdicts": json.dumps(asdict(pipeline.verdicts)),
         "smokescope": __version__,
     }
 

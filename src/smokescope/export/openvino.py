@@ -23,6 +23,7 @@ from smokescope.inference.engines.onnx import CHECKSUM
 from smokescope.inference.engines.openvino import SECTION
 from smokescope.inference.engines.openvino_graph import RESIZE
 from smokescope.settings.input import InputSettings
+from smokescope.settings.plain import from_plain
 
 if TYPE_CHECKING:
     from openvino import Model, Node
@@ -53,7 +54,7 @@ def to_openvino(onnx: bytes, quantise: Callable[[Model], Model] | None = None) -
 
     metadata = {each.key: each.value for each in load_model_from_string(onnx).metadata_props}
     del metadata[CHECKSUM]  # of the ONNX file
-    input = InputSettings.from_dict(json.loads(metadata["input"]))
+    input = from_plain(InputSettings, json.loads(metadata["input"]))
     if input.fit == "aspect" and input.height * input.width > LARGEST**2:
         raise SmokescopeError(f"OpenVINO takes inputs of up to {LARGEST} x {LARGEST} pixels: export as ONNX")
     model = _read(onnx)

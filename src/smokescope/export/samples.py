@@ -6,6 +6,7 @@ masks of dropout are inputs; `smokescope.inference.engines.draws` makes both fro
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import torch
 from torch import Tensor, nn
@@ -84,5 +85,5 @@ def samples_to_onnx(pipeline: Pipeline, notes: Mapping[str, str]) -> bytes:
     inputs = {name: torch.from_numpy(values) for name, values in draws.items()}
     sized = pipeline.input.fit == "aspect" and module.settings.unit == "element"
     free = {INPUT: (0, 2, 3), NOISE: (0, 1), **dict.fromkeys(KEPT, (0, 1, 3, 4) if sized else (0, 1))}
-    metadata = {**describe(pipeline, notes), "samples": json.dumps(module.settings.to_dict())}
+    metadata = {**describe(pipeline, notes), "samples": json.dumps(asdict(module.settings))}
     return trace(module, {INPUT: torch.zeros(EXAMPLE, dtype=torch.uint8), **inputs}, free, metadata)

@@ -18,7 +18,7 @@ from smokescope.losses.structure import Edges
 from smokescope.losses.supervision import supervision_loss
 from smokescope.losses.transmission import transmission_loss
 from smokescope.precision import at_least_float32
-from smokescope.settings.ranges import refuse_outside, refuse_up_to_zero
+from smokescope.settings.ranges import refuse_other_choices, refuse_outside, refuse_up_to_zero
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,7 @@ class ObjectiveSettings:
     shrink: int = 4
 
     def __post_init__(self) -> None:
+        refuse_other_choices(self)
         weights = ("kl", "free_nats", "transmission", "entropy", "calibrated_entropy", "epistemic")
         refuse_outside(self, 0, math.inf, *weights)
         refuse_up_to_zero(self, "temperature_scale", "window", "sigma_p", "sigma_t", "shrink")

@@ -8,8 +8,7 @@ from smokescope.models.decoder import Fusion, Injection, Reduction
 from smokescope.models.dropout import DropoutUnit
 from smokescope.models.uncertainty_net import Base
 from smokescope.settings.choices import Stride
-from smokescope.settings.plain import PlainSettings
-from smokescope.settings.ranges import refuse_outside
+from smokescope.settings.ranges import refuse_other_choices, refuse_outside
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -18,7 +17,7 @@ Architecture = Literal["smoke-bvm", "unet"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings(PlainSettings):
+class ModelSettings:
     """Settings of a network; the defaults are the paper's Bayesian latent variable model.
 
     Attributes:
@@ -64,7 +63,7 @@ class ModelSettings(PlainSettings):
     std: tuple[float, float, float] = IMAGENET_STD
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        refuse_other_choices(self)
         widths = ("encoder_width", "inference_width", "decoder_width", "uncertainty_width", "unet_width")
         refuse_outside(self, 1, math.inf, *widths, "aspp_bottleneck", "aspp_growth", "latent")
         refuse_outside(self, 1, math.inf, "encoder_layers")

@@ -21,9 +21,9 @@ from smokescope.report.run_figures import (
     reliability_charts,
 )
 from smokescope.report.run_samples import last_samples
-from smokescope.training.plain import to_yaml
 from smokescope.training.run_folder import RunFolder
 from smokescope.training.settings import TrainingSettings
+from smokescope.training.yaml import to_yaml
 
 _DASHED = (
     "On the dashed line a model is perfectly calibrated: of all pixels that it gives 80 %, 80 in 100 "

@@ -1,5 +1,6 @@
 """What the model in use says of itself: nothing of where it lies."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -46,8 +47,8 @@ def describe(segmenter: Segmenter, file: Path | None) -> ModelAnswer:
         name="embedded" if file is None else file.name,
         sha256=weights_checksum(engine, file),
         threshold=engine.threshold,
-        input=engine.input.to_dict(),
-        verdicts=Verdicts.model_validate(engine.verdicts.to_dict()),
+        input=asdict(engine.input),
+        verdicts=Verdicts.model_validate(asdict(engine.verdicts)),
         engine=engine.name,
         device=engine.device,
         smokescope=__version__,

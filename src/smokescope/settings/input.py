@@ -4,14 +4,14 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from smokescope.settings.plain import PlainSettings
+from smokescope.settings.ranges import refuse_other_choices
 
 STRIDE = 32  # of the encoder's last feature: sides that are multiples of it divide evenly all the way down
 PARTS = 500  # into which height and width together are divided, to have their ratio in small numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class InputSettings(PlainSettings):
+class InputSettings:
     """How a picture is brought to the network.
 
     Attributes:
@@ -26,7 +26,7 @@ class InputSettings(PlainSettings):
     fit: Literal["squash", "aspect"] = "squash"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        refuse_other_choices(self)
         for name in ("height", "width"):
             value = getattr(self, name)
             if type(value) is not int or value < STRIDE:

@@ -1,7 +1,10 @@
-"""Bounds of settings: what cannot work is refused where it is said, not hours later where it is used.
+"""Bounds and choices of settings: what cannot work is refused where it is said, not hours later where used.
 
 >>> refuse_outside(settings, 0, 1, "dropout", "warmup")
 """
+
+from collections.abc import Sequence
+from typing import Literal, get_args, get_origin, get_type_hints
 
 
 def refuse_outside(settings: object, least: float, most: float, *names: str) -> None:
@@ -32,3 +35,16 @@ def refuse_unordered(settings: object, *names: str) -> None:
         start, end = getattr(settings, name)
         if not start <= end:
             raise ValueError(f"{name} must not end before it begins, as {start} to {end} does")
+
+
+def refuse_other_choices(settings: object) -> None:
+    """As `refuse_outside`, for all settings whose type is a Literal."""
+    for name, kind in get_type_hints(type(settings)).items():
+        if get_origin(kind) is Literal:
+            refuse_other(name, getattr(settings, name), get_args(kind))
+
+
+def refuse_other(name: str, value: object, choices: Sequence[object]) -> None:
+    """As `refuse_outside`, for one choice; 1 is not True here."""
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        raise ValueError(f"{name} must be {' or '.join(map(str, choices))}, not {value!r}")

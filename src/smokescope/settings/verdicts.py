@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-from smokescope.settings.plain import PlainSettings
-
 
 @dataclass(frozen=True, kw_only=True)
-class VerdictSettings(PlainSettings):
+class VerdictSettings:
     """Thresholds of the verdict on a region; `benchmarks/verdicts.py` measures what they do.
 
     Attributes:
@@ -23,7 +21,6 @@ class VerdictSettings(PlainSettings):
     least_area: float = 0.0002
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if not 0 <= self.unsure_above <= self.smoke_above <= 1:
             raise ValueError(
                 "unsure_above and smoke_above must be in [0, 1], the first not above the second, "

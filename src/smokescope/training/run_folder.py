@@ -10,10 +10,11 @@ from pathlib import Path
 
 from smokescope.data.files import make_folder, plain_reason, write_atomically, write_together
 from smokescope.errors import SmokescopeError
+from smokescope.settings.plain import from_plain
 from smokescope.settings.verdicts import VerdictSettings
-from smokescope.training.plain import from_plain, naming, read_yaml, to_yaml
 from smokescope.training.settings import TrainingSettings, read_settings
 from smokescope.training.state import States
+from smokescope.training.yaml import naming, read_yaml, to_yaml
 
 try:
     import fcntl

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -18,8 +18,9 @@ from smokescope.errors import SmokescopeError
 from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.settings import ModelSettings
 from smokescope.settings.input import InputSettings
-from smokescope.settings.ranges import refuse_outside, refuse_up_to_zero
-from smokescope.training.plain import from_plain, naming, parse_yaml, read_yaml, to_plain
+from smokescope.settings.plain import from_plain
+from smokescope.settings.ranges import refuse_other_choices, refuse_outside, refuse_up_to_zero
+from smokescope.training.yaml import naming, parse_yaml, read_yaml
 
 Kind = Literal["pairs", "negatives", "rendered", "transplanted", "lookalikes", "scribbles"]
 Precision = Literal["32-true", "bf16-mixed"]
@@ -51,6 +52,7 @@ class Source:
     validated: bool = True
 
     def __post_init__(self) -> None:
+        refuse_other_choices(self)
         refuse_outside(self, 0, math.inf, "weight")
         if (self.kind == "scribbles") != (self.strokes is not None):
             raise ValueError("strokes names the folder of scribbles, and goes with that kind only")
@@ -84,6 +86,7 @@ class OptimiserSettings:
     clip: float = 0.0
 
     def __post_init__(self) -> None:
+        refuse_other_choices(self)
         rates = ("learning_rate", "encoder_factor", "uncertainty_learning_rate", "weight_decay")
         refuse_outside(self, 0, math.inf, *rates, "step_epoch", "step_factor", "clip")
         refuse_outside(self, 0, 1, "warmup")
@@ -145,6 +148,7 @@ class TrainingSettings:
     save_every: int = 1
 
     def __post_init__(self) -> None:
+        refuse_other_choices(self)
         refuse_outside(self, 1, math.inf, "batch", "side", "samples", "validate_every", "save_every")
         refuse_outside(self, 32, math.inf, "size")  # the encoder's largest stride
         refuse_outside(self, 0, math.inf, "epochs", "uncertainty_steps", "validation_samples", "ema")
@@ -165,7 +169,7 @@ class TrainingSettings:
 
     def fingerprint(self) -> str:
         """Of all that decides what comes out: not of when it is tried and saved."""
-        plain = to_plain(replace(self, validate_every=1, save_every=1))
+        plain = asdict(replace(self, validate_every=1, save_every=1))
         return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
@@ -188,10 +192,10 @@ def read_settings(config: str, overrides: Sequence[str] = ()) -> TrainingSetting
         _put(values, name.split("."), parse_yaml(text, override))
     try:
         return from_plain(TrainingSettings, values)
-    except SmokescopeError:
+    except ValueError as error:
         with naming(path):  # if that is wrong by itself; else what it was overridden with is
             from_plain(TrainingSettings, _read_file(path, []))
-        raise
+        raise SmokescopeError(str(error)) from None
 
 
 def shipped_configurations() -> list[str]:

@@ -9,6 +9,7 @@ from smokescope import __version__
 from smokescope.errors import SmokescopeError
 from smokescope.inference.engines.draws import SampleSettings
 from smokescope.settings.input import InputSettings
+from smokescope.settings.plain import from_plain
 from smokescope.settings.verdicts import VerdictSettings
 
 LAYOUT = 1
@@ -58,12 +59,12 @@ def read_card(metadata: Mapping[str, str], path: Path) -> Card:
         )
     try:
         return Card(
-            InputSettings.from_dict(json.loads(metadata["input"])),
+            from_plain(InputSettings, json.loads(metadata["input"])),
             float(metadata["temperature"]),
             float(metadata["threshold"]),
-            VerdictSettings.from_dict(json.loads(metadata["verdicts"])),
+            from_plain(VerdictSettings, json.loads(metadata["verdicts"])),
             metadata["sha256"],
-            SampleSettings.from_dict(json.loads(told)) if (told := metadata.get("samples")) else None,
+            from_plain(SampleSettings, json.loads(told)) if (told := metadata.get("samples")) else None,
             dict(metadata),
         )
     except (KeyError, TypeError, ValueError) as error:

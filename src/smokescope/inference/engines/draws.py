@@ -1,6 +1,6 @@
 """What a graph that samples is fed with: the noise and the masks that PyTorch would draw by the same keys.
 
-    >>> draws = draw(SampleSettings.from_dict(json.loads(metadata["samples"])), input, keys, 8, 480, 640)
+    >>> draws = draw(from_plain(SampleSettings, json.loads(metadata["samples"])), input, keys, 8, 480, 640)
     >>> draws["noise"].shape, draws["kept_1"].shape
     ((8, 1, 8), (8, 1, 32, 120, 160))
 
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smokescope.settings.input import InputSettings, network_size
-from smokescope.settings.plain import PlainSettings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,7 +24,7 @@ NOISE = "noise"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampleSettings(PlainSettings):
+class SampleSettings:
     """What there is to draw.
 
     Attributes:
