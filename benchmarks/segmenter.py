@@ -18,6 +18,7 @@ from smokescope import load
 from smokescope.benchmark.picture import landscape
 from smokescope.data.pictures import picture_from_bytes
 from smokescope.inference import Segmenter
+from smokescope.inference.engines.torch import TorchEngine
 from smokescope.models import DEFAULT, InputSettings, Pipeline, SmokeBVM, SmokeModel
 
 HEIGHT, WIDTH = 480, 640
@@ -50,16 +51,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     given, _ = parser.parse_known_args()
     torch.manual_seed(0)
-    segmenter = (
-        load(given.model, "cpu") if given.model else Segmenter(Pipeline(SmokeBVM(DEFAULT), INPUT), "cpu")
-    )
+    untrained = TorchEngine(Pipeline(SmokeBVM(DEFAULT), INPUT), "cpu")
+    segmenter = load(given.model, "cpu") if given.model else Segmenter(untrained)
     data = given.picture.read_bytes() if given.picture else photograph()
     pixels = picture_from_bytes(data)
     pipeline = segmenter.pipeline
     with torch.inference_mode():
         prepared = pipeline.prepare(torch.from_numpy(pixels).permute(2, 0, 1)[None])
         at_once = cast(SmokeModel, Remembered(pipeline.network(prepared)))
-        shell = Segmenter(Pipeline(at_once, pipeline.input, pipeline.temperature), "cpu")
+        shell = Segmenter(TorchEngine(Pipeline(at_once, pipeline.input, pipeline.temperature), "cpu"))
         seconds = compare(
             {
                 "bare network, eager": lambda: pipeline.network(prepared),

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from smokescope.inference import Segmenter
+from smokescope.inference.engines.torch import TorchEngine
 from smokescope.models import InputSettings, Pipeline, UNet, VerdictSettings
 from smokescope.uncertainty import LN2, Decomposition
 from tests.models.small import TINY
@@ -23,7 +24,8 @@ class Bright(Pipeline):
 
 def bright() -> Segmenter:
     """A segmenter with that model, on the CPU."""
-    return Segmenter(Bright(UNet(TINY), InputSettings(height=480, width=640), verdicts=VERDICTS), "cpu")
+    pipeline = Bright(UNet(TINY), InputSettings(height=480, width=640), verdicts=VERDICTS)
+    return Segmenter(TorchEngine(pipeline, "cpu"))
 
 
 def hill(red: int = 0, height: int = 60, width: int = 80) -> NDArray[np.uint8]:

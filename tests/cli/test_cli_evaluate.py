@@ -18,6 +18,7 @@ from smokescope.data.comparison import Comparison, Found
 from smokescope.data.layouts import list_negatives, list_pairs, read_pair
 from smokescope.data.sets import PictureName
 from smokescope.inference import Segmenter
+from smokescope.inference.engines.torch import TorchEngine
 from smokescope.inference.evaluation import Evaluator
 from smokescope.models import InputSettings, Pipeline, build_model
 
@@ -80,7 +81,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 def test_figures_are_those_of_the_same_pictures_by_hand(
     run: Run, pipeline: Pipeline, model: Path, data: Path, negatives: Path, tmp_path: Path
 ) -> None:
-    evaluator = Evaluator(Segmenter(pipeline, "cpu"))
+    evaluator = Evaluator(Segmenter(TorchEngine(pipeline, "cpu")))
     for pair in (*list_negatives(negatives).pairs, *list_pairs(data).pairs):
         evaluator.add(PictureName("any", pair.name), *read_pair(pair))
     expected = evaluator.finish().report

@@ -25,6 +25,7 @@ from smokescope.data import files
 from smokescope.data.pictures import encode_png
 from smokescope.data.videos import open_video, write_video
 from smokescope.inference import Segmenter
+from smokescope.inference.engines.torch import TorchEngine
 from smokescope.models import InputSettings, Pipeline, UNet
 from smokescope.report import results
 
@@ -107,7 +108,7 @@ def test_a_real_model_file_is_used(run: Run, pictures: Path, tmp_path: Path) -> 
     save_model(pipeline, tmp_path / "m.safetensors")
     arguments = ("--model", tmp_path / "m.safetensors", "--device", "cpu", "--tiles", "never")
     assert run("predict", pictures / "smoke.png", "--out", tmp_path / "out", *arguments).returncode == 0
-    expected = Segmenter(pipeline, "cpu")(pictures / "smoke.png").probability
+    expected = Segmenter(TorchEngine(pipeline, "cpu"))(pictures / "smoke.png").probability
     found = np.asarray(Image.open(tmp_path / "out" / "smoke.probability.png"))
     np.testing.assert_allclose(found / 255, expected, atol=0.5 / 255 + 1e-6)
 

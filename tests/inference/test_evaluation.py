@@ -22,6 +22,7 @@ from smokescope.data.scenes import SceneFinder
 from smokescope.data.sets import PictureName
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Segmenter, evaluation
+from smokescope.inference.engines.torch import TorchEngine
 from smokescope.inference.evaluation import Evaluation, Evaluator, read_ahead
 from smokescope.inference.rows import rows_to_csv
 from smokescope.metrics import CalibrationError, FBeta, IntersectionOverUnion, MeanSquaredError, SmokeMetrics
@@ -38,7 +39,8 @@ Example = tuple[PictureName, NDArray[np.uint8], NDArray[np.float32], Status | No
 def segmenter() -> Segmenter:
     network = small_bvm()
     torch.nn.init.normal_(network.get_parameter("decoder.head.weight"), std=0.5)  # answers that vary
-    return Segmenter(Pipeline(network, InputSettings(height=64, width=64), threshold=0.3), "cpu")
+    pipeline = Pipeline(network, InputSettings(height=64, width=64), threshold=0.3)
+    return Segmenter(TorchEngine(pipeline, "cpu"))
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from smokescope.data.pictures import encode_png
 from smokescope.errors import SmokescopeError
 from smokescope.inference import Picture, Prediction, Segmenter
 from smokescope.inference import segmenter as module
+from smokescope.inference.engines.torch import TorchEngine
 from smokescope.models import InputSettings, Pipeline, SmokeBVM, UNet, VerdictSettings
 
 MAPS = ("probability", "mask", "total", "aleatoric", "epistemic")
@@ -37,7 +38,7 @@ def pipeline() -> Pipeline:
 
 @pytest.fixture
 def segmenter(pipeline: Pipeline) -> Segmenter:
-    return Segmenter(pipeline, "cpu")
+    return Segmenter(TorchEngine(pipeline, "cpu"))
 
 
 def same(one: Prediction, other: Prediction, atol: float = 0.0) -> bool:
@@ -80,13 +81,13 @@ def test_it_is_the_pipelines_answer(segmenter: Segmenter, pipeline: Pipeline) ->
 
 def test_regions_are_judged_by_the_models_own_settings() -> None:
     strict = VerdictSettings(smoke_above=0.99)
-    usual, careful = (Segmenter(Bright(UNet(TINY), verdicts=v), "cpu") for v in (None, strict))
+    usual, careful = (Segmenter(TorchEngine(Bright(UNet(TINY), verdicts=v), "cpu")) for v in (None, strict))
     patch = hill(red=230)  # a probability of 0.9
     assert (usual(patch).verdict, careful(patch).verdict) == ("smoke", "unsure")
 
 
 def test_the_mask_is_what_exceeds_the_threshold() -> None:
-    never = Segmenter(Bright(UNet(TINY), threshold=1.0), "cpu")
+    never = Segmenter(TorchEngine(Bright(UNet(TINY), threshold=1.0), "cpu"))
     found = never(hill(red=255))
     assert found.probability.max() == 1
     assert not found.mask.any()
@@ -131,7 +132,7 @@ def test_samples_belong_to_their_keys(segmenter: Segmenter) -> None:
     second = segmenter.sample(pictures[1:], 3, keys[1:])
     torch.testing.assert_close(both.total[1:], second.total, atol=1e-5, rtol=0)
     with pytest.raises(ValueError, match="nothing to sample"):
-        Segmenter(Pipeline(UNet(TINY)), "cpu").sample(pictures, 3)
+        Segmenter(TorchEngine(Pipeline(UNet(TINY)), "cpu")).sample(pictures, 3)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_what_is_no_number_is_not_taken_for_no_smoke(pipeline: Pipeline) -> None
     assert isinstance(pipeline.network, SmokeBVM)
     with torch.no_grad():
         pipeline.network.decoder.head.weight.fill_(torch.nan)
-    broken = Segmenter(pipeline, "cpu")
+    broken = Segmenter(TorchEngine(pipeline, "cpu"))
     for ask in (broken, lambda pixels: broken.maps([pixels])):
         with pytest.raises(SmokescopeError, match="values that are no numbers"):
             ask(picture(40, 70))
@@ -164,13 +165,8 @@ def test_what_is_no_number_is_not_taken_for_no_smoke(pipeline: Pipeline) -> None
 
 def test_ways_that_there_are_not_are_refused(pipeline: Pipeline) -> None:
     with pytest.raises(SmokescopeError, match="tiles must be auto or never or always, not 'sometimes'"):
-        Segmenter(pipeline, "cpu", tiles="sometimes")  # type: ignore[arg-type]
+        Segmenter(TorchEngine(pipeline, "cpu"), tiles="sometimes")  # type: ignore[arg-type]
 
-
-def test_an_engine_stays_where_it_is(segmenter: Segmenter) -> None:
-    assert Segmenter(segmenter.engine).engine is segmenter.engine
-    with pytest.raises(SmokescopeError, match="where it was made to, on cpu: name no device"):
-        Segmenter(segmenter.engine, "cuda")
     with pytest.raises(SmokescopeError, match="there is no engine steam: choose auto, torch, onnx, openvino"):
         smokescope.load(engine="steam")  # type: ignore[arg-type]
 

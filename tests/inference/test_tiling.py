@@ -12,6 +12,7 @@ from tests.models.small import TINY
 
 from smokescope.inference import Segmenter
 from smokescope.inference.engines.maps import Maps, Pixels
+from smokescope.inference.engines.torch import TorchEngine
 from smokescope.inference.tiles import BATCH, place, wants_tiles
 from smokescope.inference.tiling import predict_tiled
 from smokescope.models import InputSettings, Pipeline, UNet
@@ -185,9 +186,9 @@ def test_a_segmenter_cuts_large_pictures_only() -> None:
     shapes: list[tuple[int, ...]] = []
     pipeline.register_forward_pre_hook(lambda _, inputs: shapes.append(tuple(inputs[0].shape)))
     small, large = blank(128, 128), blank(150, 250)
-    auto = Segmenter(pipeline, "cpu")
+    auto = Segmenter(TorchEngine(pipeline, "cpu"))
     assert [p.mask.shape for p in auto.many([small, large])] == [(128, 128), (150, 250)]
     assert shapes == [(1, 3, 128, 128), (1, 3, 150, 250), (3, 3, 150, 100)]
     shapes.clear()
-    Segmenter(pipeline, "cpu", tiles="never")(large)
+    Segmenter(TorchEngine(pipeline, "cpu"), tiles="never")(large)
     assert shapes == [(1, 3, 150, 250)]

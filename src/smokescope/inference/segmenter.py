@@ -68,34 +68,17 @@ class Segmenter:
     """A model on a device. Any number of threads may call the same one.
 
     Args:
-        model: A pipeline, which is moved to the device and put into eval mode; or an engine as it is.
-        device: Where a pipeline computes, as for `smokescope.load`; an engine has its own.
+        engine: What computes.
         tiles: As for `smokescope.load`.
 
     Raises:
-        SmokescopeError: There is no such device or way with tiles, or a device is named for an engine.
+        SmokescopeError: There is no such way with tiles.
     """
 
-    def __init__(
-        self,
-        model: "Pipeline | Engine",
-        device: str = "auto",
-        *,
-        tiles: Tiles = "auto",
-    ) -> None:
+    def __init__(self, engine: Engine, *, tiles: Tiles = "auto") -> None:
         if tiles not in get_args(Tiles):
             raise SmokescopeError(f"tiles must be {' or '.join(get_args(Tiles))}, not {tiles!r}")
-        if isinstance(model, Engine):
-            if device != "auto":
-                raise SmokescopeError(
-                    f"an engine computes where it was made to, on {model.device}: name no device"
-                )
-            self.engine = model
-        else:
-            from smokescope.inference.engines.torch import TorchEngine
-
-            self.engine = TorchEngine(model, device)
-        self.tiles = tiles
+        self.engine, self.tiles = engine, tiles
 
     @property
     def input(self) -> InputSettings:
