@@ -18,7 +18,7 @@ from torch import Tensor
 from benchmarks.pictures import chosen, options
 from benchmarks.timing import compare, table
 from smokescope.benchmark.picture import landscape
-from smokescope.checkpoints.embedded import load_embedded
+from smokescope.checkpoints.embedded import model_file
 from smokescope.checkpoints.model import load_model
 from smokescope.data.layouts import Pair
 from smokescope.export.calibration import calibration_pictures
@@ -93,7 +93,9 @@ def main() -> None:
     parser.add_argument("--kept", action="append", default=[], help="names that stay in float32")
     parser.add_argument("--rounds", type=int, default=20)
     given = parser.parse_args()
-    pairs, pipeline = chosen(given), load_model(given.model) if given.model else load_embedded()
+    pairs = chosen(given)
+    with model_file(given.model) as path:
+        pipeline = load_model(path)
     with tempfile.TemporaryDirectory() as folder:
         files = export(pipeline, Path(folder), given.calibrate, given.kept)
         engines = {name: load_engine(path, "cpu") for name, path in files.items()}

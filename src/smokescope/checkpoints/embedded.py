@@ -5,12 +5,8 @@ from contextlib import contextmanager
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smokescope.errors import SmokescopeError
-
-if TYPE_CHECKING:  # other engines want the file alone
-    from smokescope.models.pipeline import Pipeline
 
 
 def embedded_weights() -> Traversable | None:
@@ -19,42 +15,21 @@ def embedded_weights() -> Traversable | None:
     return found if found.is_file() else None
 
 
-def require_embedded() -> Traversable:
-    """The model file inside the package.
+@contextmanager
+def model_file(model: Path | None) -> Iterator[Path]:
+    """A model's own file; None is the embedded one.
 
     Raises:
         SmokescopeError: This build ships none.
     """
+    if model is not None:
+        yield model
+        return
     found = embedded_weights()
     if found is None:
         raise SmokescopeError(
             "this build of smokescope ships no weights: name a model file (--model), or install it again, "
             "with smokescope/weights/default.safetensors"
         )
-    return found
-
-
-@contextmanager
-def model_file(model: Path | None) -> Iterator[Path]:
-    """A model's own file; None is the embedded one.
-
-    Raises:
-        SmokescopeError: As for `require_embedded`.
-    """
-    if model is not None:
-        yield model
-        return
-    with as_file(require_embedded()) as path:
+    with as_file(found) as path:
         yield path
-
-
-def load_embedded() -> "Pipeline":
-    """Load the model that comes with smokescope.
-
-    Raises:
-        SmokescopeError: This build ships none, or it is damaged.
-    """
-    from smokescope.checkpoints.model import load_model
-
-    with model_file(None) as path:
-        return load_model(path)

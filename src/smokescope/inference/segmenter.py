@@ -55,13 +55,14 @@ def load_engine(model: Path | None, device: str) -> Engine:
         from smokescope.inference.engines.openvino import OpenVinoEngine
 
         return refuse_samples(OpenVinoEngine(model, device))
-    from smokescope.checkpoints.embedded import load_embedded
+    from smokescope.checkpoints.embedded import model_file
     from smokescope.checkpoints.model import load_model
     from smokescope.inference.devices import choose_device
     from smokescope.inference.engines.torch import TorchEngine
 
     where = choose_device(device)  # first: a model takes longer to read
-    return TorchEngine(load_embedded() if model is None else load_model(model), str(where))
+    with model_file(model) as path:
+        return TorchEngine(load_model(path), str(where))
 
 
 class Segmenter:
