@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from benchmarks.model import FCN
 from benchmarks.timing import compare, table
 from smokescope.benchmark.measure import PAUSE
-from smokescope.benchmark.picture import landscape
+from smokescope.benchmark.picture import soft_colours
 from smokescope.checkpoints.model import save_model
 from smokescope.export.files import export_model
 from smokescope.export.int8 import need_nncf
@@ -55,7 +55,7 @@ Work = Callable[[], object]
 
 def ours(model: Path, folder: Path, int8: bool) -> dict[str, Work]:
     """Our model in every engine, as the Segmenter runs it."""
-    picture = [landscape(HEIGHT, WIDTH)]
+    picture = [soft_colours(HEIGHT, WIDTH)]
     files = {"PyTorch": model}
     for format, name in FORMATS.items():
         files[name] = folder / f"ours{ENDINGS[format]}"

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from benchmarks.pictures import chosen, options
 from benchmarks.timing import compare, table
-from smokescope.benchmark.picture import landscape
+from smokescope.benchmark.picture import soft_colours
 from smokescope.checkpoints.embedded import model_file
 from smokescope.checkpoints.model import load_model
 from smokescope.data.layouts import Pair
@@ -101,7 +101,7 @@ def main() -> None:
         engines = {name: load_engine(path, "cpu") for name, path in files.items()}
         sizes = {name: path.with_suffix(".bin").stat().st_size for name, path in files.items()}
         measured = measure(engines, pairs)
-        picture, eager = [landscape(480, 640)], load_engine(given.model, "cpu")
+        picture, eager = [soft_colours(480, 640)], load_engine(given.model, "cpu")
         turns = {name: partial(each.predict, picture, "never") for name, each in engines.items()}
         seconds = compare({"eager": partial(eager.predict, picture, "never"), **turns}, given.rounds)
     table(

@@ -15,7 +15,7 @@ from torch import nn
 
 from benchmarks.timing import compare, table
 from smokescope import load
-from smokescope.benchmark.picture import landscape
+from smokescope.benchmark.picture import soft_colours
 from smokescope.data.pictures import picture_from_bytes
 from smokescope.inference import Segmenter
 from smokescope.inference.engines.torch import TorchEngine
@@ -38,9 +38,9 @@ class Remembered(nn.Module):
 
 
 def photograph() -> bytes:
-    """A JPEG of a landscape."""
+    """A JPEG of soft colours."""
     buffer = io.BytesIO()
-    Image.fromarray(landscape(HEIGHT, WIDTH)).save(buffer, "JPEG", quality=88)
+    Image.fromarray(soft_colours(HEIGHT, WIDTH)).save(buffer, "JPEG", quality=88)
     return buffer.getvalue()
 
 

@@ -39,11 +39,11 @@ def test_a_worker_answers_until_it_is_let_go(task: Task) -> None:
 CHATTY = """
 from smokescope.benchmark import worker
 
-def landscape(height, width, draw=worker.landscape):
+def soft_colours(height, width, draw=worker.soft_colours):
     print("drawing", height, "x", width)
     return draw(height, width)
 
-worker.landscape = landscape
+worker.soft_colours = soft_colours
 worker.main()
 """
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smokescope import load
-from smokescope.benchmark.picture import landscape
+from smokescope.benchmark.picture import soft_colours
 from smokescope.settings.choices import EngineName
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries print is no answer
     try:
         task = Task(**json.loads(sys.argv[1]))
-        segmenter, picture = prepare(task), landscape(task.height, task.width)
+        segmenter, picture = prepare(task), soft_colours(task.height, task.width)
         while True:
             start = time.perf_counter()
             segmenter(picture)

@@ -94,7 +94,7 @@ class OptimiserSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """A training run; the defaults are the paper's.
+    """A training run; the defaults are the paper's but for `augment` and `temperature`, which it has not.
 
     Attributes:
         data: The mix.
