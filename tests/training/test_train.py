@@ -1,6 +1,7 @@
 """Whole runs: they learn, they end with a model that says what it is, and nothing of it is empty."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from lightning.fabric import Fabric
 from PIL import Image
 from tests.training.small import MODEL, Watcher, make_data, run_training, small_settings, weights
 
+from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model, save_model
 from smokescope.errors import SmokescopeError
 from smokescope.models.build import build_model
@@ -300,3 +302,11 @@ def test_figures_are_of_32_bits_whatever_it_is_trained_in(tmp_path: Path) -> Non
         for precision in ("32-true", "bf16-mixed")
     )
     assert mixed == plain
+
+
+def test_figures_of_a_run_that_diverged_are_null(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = dict.fromkeys(("kl", "latent_share", "dropout_share"), math.nan)
+    monkeypatch.setattr("smokescope.training.train.measure_latent", lambda *_: nothing)
+    run = run_training(small_settings(tmp_path, "epochs=1"), make_data(tmp_path / "data"), tmp_path / "run")
+    assert json.loads(run.figures_file.read_text())["latent"] == dict.fromkeys(nothing)
+    assert json.loads(summarise(run.model_file).metadata["figures"])["latent"] == dict.fromkeys(nothing)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model, save_model
-from smokescope.data.files import open_input
+from smokescope.data.json_files import read_json
 from smokescope.errors import SmokescopeError
 from smokescope.models.pipeline import Pipeline
 from smokescope.settings.verdicts import VerdictSettings
@@ -50,14 +50,10 @@ def rewrite_model(
 
 
 def _read_figures(path: Path) -> dict[str, object]:
-    def refuse(constant: str) -> None:
-        raise ValueError(constant)
-
-    with open_input(path) as stream:
-        try:
-            found = json.load(stream, parse_constant=refuse)
-        except (ValueError, RecursionError):
-            found = None
+    try:
+        found = read_json(path)
+    except ValueError:
+        found = None
     if not isinstance(found, dict) or not found.keys() >= FIGURES:
         raise SmokescopeError(f"{path} has no figures: evaluate --json writes such a file")
     return found

@@ -1,6 +1,5 @@
 """`smokescope benchmark`: which engine is the fastest on this machine."""
 
-import json
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,6 +47,7 @@ def benchmark(
     from smokescope.benchmark.report import advice, as_document, as_table, machine
     from smokescope.benchmark.worker import Task
     from smokescope.data.files import try_file, write_atomically
+    from smokescope.data.json_files import encode_json
     from smokescope.inference.engines.formats import files_of
 
     width, height = _parse(size)
@@ -62,7 +62,7 @@ def benchmark(
             measured = measure(candidates, rounds, threads, show, complain)
     if json_file:
         document = as_document(measured, task, rounds, threads)
-        write_atomically(json_file, (json.dumps(document, indent=2) + "\n").encode())
+        write_atomically(json_file, encode_json(document, indent=2))
     name = model.name if model else "the embedded model"
     typer.echo(f"{name}, pictures of {width} x {height} one at a time; {machine(threads)}\n")
     typer.echo(f"{as_table(measured.rows)}\n\n{advice(measured.rows, threads)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -76,6 +75,7 @@ def evaluate(
     from smokescope import __version__
     from smokescope.data.comparison import read_statuses
     from smokescope.data.files import try_file, write_together
+    from smokescope.data.json_files import encode_json
     from smokescope.data.layouts import Listing, list_negatives, list_pairs, refuse_among
     from smokescope.data.scenes import SceneFinder
     from smokescope.data.sets import list_sets
@@ -140,8 +140,7 @@ def evaluate(
         if kind == "csv":
             return rows_to_csv(evaluation.rows)
         if kind == "json":
-            document = evaluation.to_document(speed, other)
-            return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
+            return encode_json(evaluation.to_document(speed, other), indent=2)
         facts = {"Pictures": pictures, "Data": ", ".join(each.name for each in sets), "Speed": rate}
         facts |= {"Intervals": drawn} if intervals else {}
         facts |= {"Samples": f"compared with {samples} Monte Carlo samples"} if samples else {}

@@ -1,11 +1,10 @@
 """Small JSON files that say what they are: format, version, and contents that are checked on reading."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from smokescope.data.files import open_input
+from smokescope.data.json_files import encode_json, read_json
 from smokescope.errors import SmokescopeError
 
 VERSION = 1
@@ -55,7 +54,7 @@ class Record(NamedTuple):
 
 def encode_record(form: str, contents: Mapping[str, object]) -> bytes:
     """The bytes of a file of a format, readable by people and the same for the same contents."""
-    return (json.dumps({"format": form, "version": VERSION, **contents}, indent=1) + "\n").encode()
+    return encode_json({"format": form, "version": VERSION, **contents})
 
 
 def read_record(path: Path, form: str) -> Record:
@@ -64,11 +63,10 @@ def read_record(path: Path, form: str) -> Record:
     Raises:
         SmokescopeError: It is missing, not JSON, of another format or of a later version.
     """
-    with open_input(path) as stream:
-        try:
-            value = json.load(stream)
-        except (ValueError, RecursionError):
-            raise SmokescopeError(f"{path} is not a JSON file, or was cut short") from None
+    try:
+        value = read_json(path)
+    except ValueError:
+        raise SmokescopeError(f"{path} is not a JSON file, or was cut short") from None
     if not isinstance(value, dict) or value.get("format") != form:
         found = value.get("format") if isinstance(value, dict) else None
         told = f"; its format is {found}" if isinstance(found, str) else ""

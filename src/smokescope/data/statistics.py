@@ -1,6 +1,5 @@
 """A set of pictures in figures: a row of measures for each, a summary of all, as CSV and JSON."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from smokescope.data.attributes import (
     place_map,
 )
 from smokescope.data.difficulty import TERMS, Ranked, most_difficult, rank_by_difficulty
+from smokescope.data.json_files import encode_json
 from smokescope.data.quality import Quality, measure_quality
 from smokescope.data.tables import as_on_disk, to_csv
 
@@ -117,7 +117,7 @@ class Statistics:
                 "terms": [{"attribute": t.attribute, "hard": _end(t.high_is_hard)} for t in TERMS],
             },
         }
-        return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
+        return encode_json(document, indent=2)
 
     def difficult_names(self, share: float) -> bytes:
         """The names of the most difficult share, a line each, the most difficult first."""

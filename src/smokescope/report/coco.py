@@ -1,10 +1,10 @@
 """Regions of many pictures as one file in COCO's layout, which labelling tools read."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from smokescope import __version__
+from smokescope.data.json_files import encode_json
 from smokescope.report.results import Result
 
 CATEGORIES = {"smoke": 1, "unsure": 2}
@@ -47,4 +47,4 @@ def encode_coco(results: Sequence[Result], out: Path) -> bytes:
         "annotations": annotations,
         "categories": [{"id": number, "name": name} for name, number in CATEGORIES.items()],
     }
-    return (json.dumps(document, indent=1) + "\n").encode()
+    return encode_json(document)

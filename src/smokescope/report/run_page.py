@@ -1,11 +1,11 @@
 """The page of `smokescope train`: what a model was trained on, how it went, and what came of it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from smokescope.data.files import open_input, write_atomically
+from smokescope.data.files import write_atomically
+from smokescope.data.json_files import read_json
 from smokescope.data.pictures import encode_jpeg, read_picture
 from smokescope.errors import SmokescopeError
 from smokescope.report.page import charts, encode_page, page, picture_address, section, table
@@ -101,11 +101,10 @@ def write_run_page(run: RunFolder) -> Path:
 def _read_figures(run: RunFolder) -> Mapping[str, object]:
     if not run.figures_file.exists():
         return {}
-    with open_input(run.figures_file) as stream:
-        try:
-            figures = json.load(stream)
-        except ValueError as error:
-            raise SmokescopeError(f"{run.figures_file} is damaged: {error}") from None
+    try:
+        figures = read_json(run.figures_file)
+    except ValueError as error:
+        raise SmokescopeError(f"{run.figures_file} is damaged: {error}") from None
     return figures if isinstance(figures, dict) else {}
 
 

@@ -11,6 +11,7 @@ from lightning.fabric import Fabric
 from smokescope.checkpoints.encoder import load_encoder
 from smokescope.checkpoints.model import load_model, save_model
 from smokescope.data.files import write_atomically
+from smokescope.data.json_files import encode_json
 from smokescope.errors import SmokescopeError
 from smokescope.metrics.calibration import Bins
 from smokescope.models.build import SmokeModel, build_model
@@ -84,6 +85,8 @@ def _finish(trainer: Trainer, inputs: Inputs) -> Validation | None:
     if isinstance(pipeline.network, SmokeBVM):
         figures["latent"] = _measure_latent(pipeline, pipeline.network, data, fabric)
     if fabric.is_global_zero:
+        # null for NaN, of a run that diverged
+        figures = json.loads(json.dumps(figures), parse_constant=lambda _: None)
         notes = {
             "data": json.dumps([asdict(source) for source in settings.data]),
             "figures": json.dumps(figures),
@@ -91,7 +94,7 @@ def _finish(trainer: Trainer, inputs: Inputs) -> Validation | None:
         if inputs.commit:
             notes["commit"] = inputs.commit
         save_model(pipeline, run.model_file, notes)
-        write_atomically(run.figures_file, (json.dumps(figures, indent=1) + "\n").encode())
+        write_atomically(run.figures_file, encode_json(figures))
         if found is not None:
             if not any(each["step"] == trainer.steps and "validation" in each for each in run.history()):
                 note = unfitted(settings, found)
