@@ -8,16 +8,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.off import COLOUR_OFF, GEOMETRY_OFF, OFF
 from torch import Tensor
 from torch.nn import functional
 
 from smokescope.chance import make_keys
 from smokescope.data.augment import AugmentSettings, Batch, collate, crop_batch
-from smokescope.data.augment_colour import ColourSettings, recolour
+from smokescope.data.augment_colour import recolour
 from smokescope.data.augment_geometry import GeometrySettings, draw
 
-ALL, OFF = AugmentSettings(), AugmentSettings.off()
-GEOMETRY = AugmentSettings(colour=ColourSettings.off())
+ALL = AugmentSettings()
+GEOMETRY = AugmentSettings(colour=COLOUR_OFF)
 SOME = settings(max_examples=60, deadline=None)
 
 
@@ -57,7 +58,7 @@ def square(height: int, width: int, top: int, left: int, side: int, count: int =
 
 def geometry(**changes: object) -> AugmentSettings:
     """Nothing but a part of the geometry."""
-    chosen = dataclasses.replace(GeometrySettings.off(), **changes)  # type: ignore[arg-type]
+    chosen = dataclasses.replace(GEOMETRY_OFF, **changes)  # type: ignore[arg-type]
     return dataclasses.replace(OFF, geometry=chosen)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tests.off import COLOUR_OFF
 from torch import Tensor
 
 from smokescope.chance import make_keys
@@ -23,7 +24,7 @@ KEYS = make_keys(0, torch.arange(50))
 
 def colour(**changes: object) -> ColourSettings:
     """Nothing but these changes."""
-    return dataclasses.replace(ColourSettings.off(), **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(COLOUR_OFF, **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

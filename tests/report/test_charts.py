@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
 from smokescope.report.axes import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Axis, Frame, Scale, covering
-from smokescope.report.charts import Series, bar_chart, colour_of, heat_map, histogram, line_chart, thin
+from smokescope.report.charts import MOST, Series, bar_chart, colour_of, heat_map, histogram, line_chart, thin
 from smokescope.report.colours import ALEATORIC, EPISTEMIC, PROBABILITY, TOTAL, TRANSMISSION, srgb_to_oklab
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -220,14 +220,16 @@ def test_a_marked_line_of_one_point_still_shows() -> None:
     assert "none" not in words(root)
 
 
-@given(st.integers(0, 50), st.integers(1, 9))
-def test_thinned_lines_are_means_of_neighbours(count: int, most: int) -> None:
+@given(st.integers(0, 5 * MOST))
+@example(MOST)
+@example(3 * MOST)
+def test_thinned_lines_are_means_of_neighbours(count: int) -> None:
     points = [(float(i), float(i * i)) for i in range(count)]
-    thinned = thin(points, most)
-    assert len(thinned) <= most
-    assert thinned == points or count > most
+    thinned = thin(points)
+    assert len(thinned) <= MOST
+    assert thinned == points or count > MOST
     assert all(before < after for before, after in pairwise(thinned))
-    if count and count % most == 0:
+    if count and count % MOST == 0:
         assert np.mean(thinned, axis=0) == pytest.approx(np.mean(points, axis=0))
 
 

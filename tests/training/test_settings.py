@@ -4,9 +4,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from tests.off import COLOUR_OFF
 from tests.training.small import CONFIG
 
-from smokescope.data.augment_colour import ColourSettings
 from smokescope.errors import SmokescopeError
 from smokescope.losses.objective import ObjectiveSettings
 from smokescope.models.settings import DEFAULT, PAPER, UNET
@@ -34,7 +34,7 @@ def test_paper_is_the_paper() -> None:
     assert (s.optimiser.learning_rate, s.optimiser.uncertainty_learning_rate) == (2.5e-5, 1.5e-5)
     assert (s.optimiser.schedule, s.optimiser.step_epoch, s.optimiser.step_factor) == ("step", 40, 0.8)
     assert (s.epochs, s.batch, s.size, s.samples, s.ema) == (50, 6, (480, 480), 8, 0.0)
-    assert s.augment.colour == ColourSettings.off()
+    assert s.augment.colour == COLOUR_OFF
     assert [(source.kind, source.folder) for source in s.data] == [("pairs", "smoke5k/train")]
 
 

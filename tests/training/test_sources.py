@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tests.off import OFF
 from tests.training.small import make_data, small_settings
 from torch import Tensor
 
 from smokescope.chance import make_keys
-from smokescope.data.augment import AugmentSettings, Batch, crop_batch
+from smokescope.data.augment import Batch, crop_batch
 from smokescope.data.folds import Folds
 from smokescope.data.sets import PictureName
 from smokescope.errors import SmokescopeError
@@ -330,7 +331,7 @@ def landscapes(seed: int, smoke: tuple[int, int] | None) -> Batch:
 
 def prepare_as_they_are(tmp_path: Path, kind: Kind, batch: Batch, others: Batch | None = None) -> Examples:
     """All of one kind but for the last, one of pairs; nothing is augmented."""
-    settings = replace(small_settings(tmp_path), augment=AugmentSettings.off(), size=(HEIGHT, WIDTH))
+    settings = replace(small_settings(tmp_path), augment=OFF, size=(HEIGHT, WIDTH))
     return prepare(Raw(batch, (kind, kind, "pairs"), KEYS, others), settings, torch.device("cpu"))
 
 
@@ -367,7 +368,7 @@ def test_transplanted_smoke_is_masked_together_with_that_behind_it(tmp_path: Pat
 
 def test_what_lies_behind_transplanted_smoke_is_cropped_by_a_chance_of_its_own(tmp_path: Path) -> None:
     batch, settings = landscapes(0, None), small_settings(tmp_path)
-    settings = replace(settings, augment=replace(AugmentSettings.off(), geometry=settings.augment.geometry))
+    settings = replace(settings, augment=replace(OFF, geometry=settings.augment.geometry))
     kinds: list[Kind] = ["transplanted"] * 3
     examples = prepare(Raw(batch, kinds, KEYS, batch), settings, torch.device("cpu"))
     own, _ = crop_batch(batch, settings.size, KEYS, settings.augment.geometry)

@@ -26,11 +26,6 @@ class AugmentSettings:
     geometry: GeometrySettings = field(default_factory=GeometrySettings)
     colour: ColourSettings = field(default_factory=ColourSettings)
 
-    @classmethod
-    def off(cls) -> "AugmentSettings":
-        """Nothing but bringing pictures to the output's size."""
-        return cls(GeometrySettings.off(), ColourSettings.off())
-
 
 class Batch(NamedTuple):
     """Pictures of any sizes, each in the top left corner of its place."""

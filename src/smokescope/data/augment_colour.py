@@ -57,14 +57,6 @@ class ColourSettings:
         refuse_up_to_zero(self, "brightness", "contrast", "saturation", "white_balance", "gamma")
         refuse_unordered(self, "haze_strength", "blur_sigma", "noise_gain", "noise_read", "jpeg_quality")
 
-    @classmethod
-    def off(cls) -> "ColourSettings":
-        """No change at all."""
-        return cls(
-            brightness=1, contrast=1, saturation=1, white_balance=1, hue=0, gamma=1, grey=0,
-            haze=0, blur=0, noise=0, jpeg=0,
-        )  # fmt: skip
-
 
 def recolour(pictures: Tensor, settings: ColourSettings, keys: Tensor) -> Tensor:
     """Change the light, the air and the camera of each picture. No gradient flows.

@@ -43,11 +43,6 @@ class GeometrySettings:
         refuse_unordered(self, "scale")
         refuse_up_to_zero(self, "aspect")
 
-    @classmethod
-    def off(cls) -> "GeometrySettings":
-        """Each picture fills the output as it is."""
-        return cls(flip=0, scale=(1, 1), aspect=1, squash=True, keep_area=0)
-
 
 class Draws(NamedTuple):
     """What chance decides for each picture."""

@@ -99,9 +99,9 @@ class Series(NamedTuple):
     """With a dot at each point: for few points, of which one alone would make no line."""
 
 
-def thin(points: Sequence[tuple[float, float]], most: int = MOST) -> list[tuple[float, float]]:
-    """A long line in at most `most` points, each the mean of some neighbours; a short one as it is."""
-    size = -(-len(points) // most)
+def thin(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """A long line in at most `MOST` points, each the mean of some neighbours; a short one as it is."""
+    size = -(-len(points) // MOST)
     groups = (np.mean(points[i : i + size], axis=0) for i in range(0, len(points), size or 1))
     return [(float(x), float(y)) for x, y in groups]
 
