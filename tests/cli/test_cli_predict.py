@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -83,7 +84,7 @@ def test_every_picture_has_all_its_results(run: Run, model: Path, pictures: Path
         "file_sha256": hashlib.sha256(model.read_bytes()).hexdigest(),
     }
     assert len(told["smoke"]["model"]["sha256"]) == 64
-    assert told["smoke"]["thresholds"] == {"mask": 0.5, **VERDICTS.to_dict()}
+    assert told["smoke"]["thresholds"] == {"mask": 0.5, **asdict(VERDICTS)}
     assert told["smoke"]["smokescope"] == smokescope.__version__
     assert told["smoke"]["file"] == str(pictures / "smoke.png")
     mask = np.asarray(Image.open(out / "smoke.mask.png"))

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from smokescope.report.predict_page import picture_side, predict_page
 from smokescope.report.predict_row import Row, picture_row
 from smokescope.report.results import QUANTITIES, about_file, encode_results, read_result
 
-THRESHOLDS = {"mask": 0.55, **VERDICTS.to_dict()}
+THRESHOLDS = {"mask": 0.55, **asdict(VERDICTS)}
 
 
 def row(folder: Path, name: str, red: int, side: int = 640) -> Row:

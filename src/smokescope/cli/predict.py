@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,7 +72,7 @@ def predict(
     refuse_replacing(found.pictures, out)
     segmenter = load_segmenter(model, device, engine, tiles)
     identity = _identity(model, segmenter)
-    thresholds = {"mask": segmenter.threshold, **segmenter.verdicts.to_dict()}
+    thresholds = {"mask": segmenter.threshold, **asdict(segmenter.verdicts)}
     about = {"smokescope": __version__, "model": identity, "thresholds": thresholds, "tiles": tiles}
     try_folder(out)
     if coco:
