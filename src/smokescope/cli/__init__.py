@@ -60,13 +60,13 @@ def _print_version(wanted: bool) -> None:
 def smokescope(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Say the version and leave."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """See smoke, and how sure to be.
 
-    Exit codes: 0 all is well; 1 some of many inputs failed; 2 it could not be done, and a sentence says why;
-    128 and a signal's number, that signal ended it.
+    Exit codes: 0 success; 1 some of several inputs failed; 2 nothing could be done, and a message says why;
+    128 + N ended by signal N.
     """
 
 

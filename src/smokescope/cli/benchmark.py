@@ -16,31 +16,34 @@ LARGEST = 10_000  # pixels a side
 
 def benchmark(
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
+        Path | None, typer.Option(metavar="FILE", help="Model file; default: the embedded model.")
     ] = None,
-    size: Annotated[str, typer.Option(metavar="WxH", help="Of the pictures.")] = "640x480",
+    size: Annotated[str, typer.Option(metavar="WxH", help="Size of the pictures.")] = "640x480",
     threads: Annotated[
-        int | None, typer.Option(min=1, help="For each engine; by default as many as it likes.")
+        int | None, typer.Option(min=1, help="Threads for each engine; by default its own choice.")
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Pictures for each engine; half of them count.")] = 20,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Pictures timed per engine; the quieter half counts.")
+    ] = 20,
     also: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="An exported file to measure beside it; may be repeated."),
+        typer.Option(metavar="FILE", help="Also measure this exported file; may be repeated."),
     ] = None,
     compiled: Annotated[
-        bool, typer.Option("--compiled", help="PyTorch with a compiled model too, which takes it a minute.")
+        bool,
+        typer.Option("--compiled", help="Also measure PyTorch with a compiled model: takes a minute more."),
     ] = False,
     int8: Annotated[
-        bool, typer.Option("--int8", help="OpenVINO in 8 bits too, which takes minutes to prepare.")
+        bool, typer.Option("--int8", help="Also measure OpenVINO in 8 bits: takes minutes to prepare.")
     ] = False,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures.")
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to this JSON file.")
     ] = None,
 ) -> None:
-    """Measure every engine that is installed on this machine, one picture at a time.
+    """Measure the speed of every engine installed on this machine, one picture at a time.
 
-    Each runs in a process of its own; they take turns, and the quieter half of the rounds counts. A
-    safetensors model is first exported for the engines that need it. docs/engines.md says more.
+    Each engine runs in its own process; they take turns, and the quieter half of the rounds counts. A
+    safetensors model is first exported for the engines that need it. See docs/engines.md.
     """
     from smokescope.benchmark.candidates import Extras, list_candidates
     from smokescope.benchmark.measure import measure

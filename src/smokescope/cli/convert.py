@@ -13,25 +13,25 @@ def convert(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="SOURCE", help="A model (.safetensors), or ResNet-50 of torchvision's (.pth)."
+            metavar="SOURCE", help="A model (.safetensors), or torchvision's ResNet-50 weights (.pth)."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The safetensors file to write.")],
-    int8: Annotated[bool, typer.Option("--int8", help="Store a model's weights in 8 bits.")] = False,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Safetensors file to write.")],
+    int8: Annotated[bool, typer.Option("--int8", help="Store the model's weights in 8 bits.")] = False,
     override: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another value, as verdicts.smoke_above=0.6."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Override a value, e.g. verdicts.smoke_above=0.6."),
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Figures for a model to say of itself, of `evaluate --json`."),
+        typer.Option(metavar="FILE", help="Store these figures (from `evaluate --json`) in the model file."),
     ] = None,
     stride: Annotated[
         Stride | None,
-        typer.Option(help="Where ResNet-50 strides: torchvision's v1.5 if not said, or the original v1."),
+        typer.Option(help="ResNet-50 variant: torchvision's v1.5 if not given, or the original v1."),
     ] = None,
 ) -> None:
-    """Make a model smaller or give it other thresholds; or turn ResNet-50 weights into safetensors.
+    """Shrink a model or change its thresholds, or convert ResNet-50 weights to safetensors.
 
     A .pth file is read as weights only: code in it is never run. Anything but ResNet-50 is refused.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EngineOption = Annotated[
     EngineName | None,
-    typer.Option(help="What computes; auto: the fastest here. By default torch, or what a file is for."),
+    typer.Option(help="Inference engine; auto: the fastest here. Default: torch, or an exported file's own."),
 ]
 
 

@@ -32,45 +32,45 @@ DIGITS = 12  # of a checksum, of 64
 
 def evaluate(
     data: Annotated[
-        list[Path] | None, typer.Option("--data", metavar="DIR", help="A data set; may be repeated.")
+        list[Path] | None, typer.Option("--data", metavar="DIR", help="Data set with masks; may be repeated.")
     ] = None,
     negatives: Annotated[
         list[Path] | None,
-        typer.Option("--negatives", metavar="DIR", help="Pictures without smoke; may be repeated."),
+        typer.Option("--negatives", metavar="DIR", help="Folder of pictures without smoke; may be repeated."),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
+        Path | None, typer.Option(metavar="FILE", help="Model file; default: the embedded model.")
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Another model, to see what the two differ by.")
+        Path | None, typer.Option(metavar="FILE", help="Another model file to compare with.")
     ] = None,
     scenes: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Of `data scenes --against`: seen and unseen scenes apart too."),
+        typer.Option(metavar="FILE", help="against.json of `data scenes`: also report seen/unseen scenes."),
     ] = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures.")
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to this file.")
     ] = None,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write a row for each picture.")
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write one row per picture to this file.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write report.html, report.json and pictures.csv.")
+        Path | None, typer.Option(metavar="DIR", help="Write report.html, report.json and pictures.csv here.")
     ] = None,
     samples: Annotated[
-        int, typer.Option(min=0, help="Compare uncertainties with so many Monte Carlo samples.")
+        int, typer.Option(min=0, help="Compare uncertainties with this many Monte Carlo samples.")
     ] = 0,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="Say how far other scenes might move the figures.")
+        bool, typer.Option("--intervals", help="Add 95 % intervals, for scenes drawn at random.")
     ] = False,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
     engine: EngineOption = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out unusable files.")] = False,
 ) -> None:
-    """Measure a model, on pictures with smoke, pictures without, or both.
+    """Measure a model on pictures with smoke, pictures without, or both.
 
     Probabilities and uncertainties are compared with masks at the masks' own size. Pictures without smoke
-    count as false alarms or as none. docs/evaluate.md says what each figure means.
+    show how often it raises false alarms. docs/evaluate.md explains each figure.
     """
     from smokescope import __version__
     from smokescope.data.comparison import read_statuses

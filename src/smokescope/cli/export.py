@@ -10,28 +10,32 @@ from smokescope.settings.choices import Format
 
 
 def export(
-    format: Annotated[Format, typer.Option(help="onnx: one file; openvino: .xml and .bin beside it.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write, .onnx or .xml.")],
+    format: Annotated[
+        Format, typer.Option(help="Output format; onnx: one file; openvino: an .xml and a .bin file.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File to write, .onnx or .xml.")],
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A safetensors model; by default the embedded one.")
+        Path | None, typer.Option(metavar="FILE", help="Safetensors model; default: the embedded model.")
     ] = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Compute in 8 bits: faster and smaller; openvino only.")
+        bool, typer.Option("--int8", help="Compute in 8 bits: faster and smaller (openvino only).")
     ] = False,
     calibrate: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Real pictures for --int8, such as it will see; may be repeated."),
+        typer.Option(metavar="DIR", help="Folder of typical pictures to tune --int8 on; may be repeated."),
     ] = None,
     monte_carlo: Annotated[
         bool,
-        typer.Option("--monte-carlo", help="Also write a model that samples: NAME.samples.onnx or .xml."),
+        typer.Option(
+            "--monte-carlo", help="Also write a model that draws samples: NAME.samples.onnx or .xml."
+        ),
     ] = False,
 ) -> None:
     """Write a model that runs without PyTorch.
 
     It takes RGB pictures (uint8, any number, any size) and gives probability, total, aleatoric and epistemic
-    maps of their size: resizing, normalising, temperature and uncertainty are inside. Before it is written it
-    is run, and compared with PyTorch. docs/export.md says more.
+    maps of the same size: resizing, normalising, temperature and uncertainty are part of the file. Before it
+    is written, its results are compared with PyTorch's. See docs/export.md.
     """
     from smokescope.export.files import export_model
 

@@ -20,10 +20,12 @@ Section = dict[str, str | int | list[str] | dict[str, str]]
 
 
 def info(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A model file to describe too.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the same as JSON.")] = False,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Also describe this model file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Say what is here: versions, devices, weights."""
+    """Show versions, devices and model weights."""
     sections: dict[str, Section] = {
         "versions": _versions(),
         "devices": _devices(),

@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 def predict(
     inputs: Annotated[
         list[Path],
-        typer.Argument(metavar="PICTURE", help="Pictures, videos, folders of them, or patterns."),
+        typer.Argument(metavar="PICTURE", help="Pictures, videos, folders of them, or glob patterns."),
     ],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for the results; made if it is not there.")
-    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results; created if missing.")],
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
+        Path | None, typer.Option(metavar="FILE", help="Model file; default: the embedded model.")
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
     engine: EngineOption = None,
     tiles: Annotated[
-        Tiles, typer.Option(help="Look at large pictures in parts too, for small smoke.")
+        Tiles, typer.Option(help="Also analyse large pictures in tiles, to find small smoke.")
     ] = "auto",
-    every: Annotated[int, typer.Option(min=1, help="Of a video, look at every so many frames.")] = 1,
+    every: Annotated[int, typer.Option(min=1, help="In videos, analyse every N-th frame only.")] = 1,
     coco: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all regions in COCO's layout.")
+        Path | None, typer.Option(metavar="FILE", help="Write all regions to this file in COCO format.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Skip what an earlier run has done.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Skip inputs that an earlier run has finished.")
+    ] = False,
 ) -> None:
     """Find smoke in pictures and videos.
 
-    For each NAME: NAME.probability.png, NAME.mask.png, NAME.total.png, NAME.aleatoric.png and
-    NAME.epistemic.png (8-bit grey; 255 is 1, or ln 2 nats of uncertainty, or 0.1 and more of epistemic),
-    NAME.overlay.jpg and NAME.json. A video gets NAME.mp4 and NAME.jsonl besides. report.html shows all of
-    them. docs/predict.md says more.
+    Each input NAME gets NAME.probability.png, NAME.mask.png, NAME.total.png, NAME.aleatoric.png and
+    NAME.epistemic.png (8-bit grey; 255 is 1 in the first two, ln 2 nats in the next two, and 0.1 nats or more
+    in the last), NAME.overlay.jpg and NAME.json; a video also gets NAME.mp4 and NAME.jsonl. report.html shows
+    all of them. See docs/predict.md.
     """
     from smokescope.data.files import try_file, try_folder, write_together
     from smokescope.data.inputs import VIDEO_SUFFIXES, collect_pictures

@@ -16,27 +16,35 @@ from smokescope.errors import SmokescopeError
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any that other machines can reach needs a token.")
+    ] = ("127.0.0.1"),
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+    ] = 8000,
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A model file; by default the embedded one.")
+        Path | None, typer.Option(metavar="FILE", help="Model file; default: the embedded model.")
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
     engine: EngineOption = None,
     token_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Holds the token that requests must carry; or SMOKESCOPE_TOKEN."),
+        typer.Option(
+            metavar="FILE", help="File with the token that clients must send; or set SMOKESCOPE_TOKEN."
+        ),
     ] = None,
-    max_megabytes: Annotated[float, typer.Option(min=0.001, help="Of a request's body.")] = 25,
-    max_megapixels: Annotated[float, typer.Option(min=0.001, max=100, help="Of a picture.")] = 30,
-    queue: Annotated[int, typer.Option(min=1, help="Pictures that may wait.")] = 64,
-    batch: Annotated[int, typer.Option(min=1, help="Pictures of one size worked on at once, at most.")] = 8,
-    deadline: Annotated[float, typer.Option(min=0.1, help="Seconds to an answer.")] = 30,
-    upload_seconds: Annotated[float, typer.Option(min=0.1, help="For a picture to arrive.")] = 30,
+    max_megabytes: Annotated[float, typer.Option(min=0.001, help="Largest request body, in MB.")] = 25,
+    max_megapixels: Annotated[
+        float, typer.Option(min=0.001, max=100, help="Largest picture, in millions of pixels.")
+    ] = 30,
+    queue: Annotated[
+        int, typer.Option(min=1, help="Most pictures that may wait; further ones are refused.")
+    ] = 64,
+    batch: Annotated[int, typer.Option(min=1, help="Most pictures of one size processed together.")] = 8,
+    deadline: Annotated[float, typer.Option(min=0.1, help="Seconds allowed for an answer.")] = 30,
+    upload_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds allowed for an upload.")] = 30,
 ) -> None:
-    """Serve a page and an HTTP API until told to stop (Ctrl-C, SIGTERM). docs/serve.md tells of both."""
+    """Serve a web page and an HTTP API until stopped (Ctrl-C, SIGTERM). See docs/serve.md."""
     if any(find_spec(each) is None for each in ("fastapi", "uvicorn", "python_multipart")):
         raise SmokescopeError("`serve` needs packages that are not here: pip install 'smokescope[serve]'")
     from smokescope.serve.limits import Limits, check_access

@@ -21,48 +21,51 @@ if TYPE_CHECKING:
 
 
 def train(
-    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's folder.")],
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="Folder of the run; created if missing.")],
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="The folder that all sources are below.")
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder that contains all data sources.")
     ] = None,
     config: Annotated[
         str | None,
-        typer.Option("--config", metavar="F", help="A YAML file, or default, paper, unet, scribble, ..."),
+        typer.Option(
+            "--config", metavar="F", help="YAML file or shipped configuration: default, paper, unet, ..."
+        ),
     ] = None,
     override: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another value for a setting, as optimiser.clip=1."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Override a setting, e.g. optimiser.clip=1."),
     ] = None,
     encoder: Annotated[
-        Path | None, typer.Option("--encoder", metavar="F", help="Weights for the encoder to begin with.")
+        Path | None, typer.Option("--encoder", metavar="F", help="Initial weights of the encoder.")
     ] = None,
     models: Annotated[
         list[Path] | None,
         typer.Option(
             "--model",
             metavar="F",
-            help="A model to begin with, instead of --encoder; given again, the mean of several.",
+            help="Model to start from instead of --encoder; if repeated, the mean of all.",
         ),
     ] = None,
     folds: Annotated[
-        Path | None, typer.Option("--folds", metavar="F", help="Of `data scenes`: one fold is kept apart.")
+        Path | None,
+        typer.Option("--folds", metavar="F", help="folds.json of `data scenes`; one fold is held out."),
     ] = None,
     fold: Annotated[
         int | None,
-        typer.Option("--fold", min=1, help="Which fold of --folds to keep for validation; 1 if not said."),
+        typer.Option("--fold", min=1, help="Fold of --folds to hold out for validation; 1 if not given."),
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option("--cache", metavar="DIR", help="Keep decoded pictures here, not in memory."),
+        typer.Option("--cache", metavar="DIR", help="Keep decoded pictures in this folder, not in memory."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in RUN.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in RUN.")] = False,
     device: Annotated[str, typer.Option("--device", help=DEVICE_HELP)] = "auto",
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out unusable files.")] = False,
 ) -> None:
     """Train a model.
 
-    RUN holds the settings, a log, states to resume from, sample pictures, and at the end model.safetensors
-    and report.html. For many devices or nodes: torchrun --nproc-per-node N -m smokescope train ...
+    RUN gets the settings, a log, states to resume from, sample pictures, and at the end model.safetensors
+    and report.html. For several devices or nodes: torchrun --nproc-per-node N -m smokescope train ...
     """
     try:
         from smokescope.training.devices import in_turn, launch

@@ -10,17 +10,14 @@ from smokescope.cli.devices import DEVICE_HELP, enough_memory
 
 
 def transmission(
-    pictures: Annotated[list[Path], typer.Argument(metavar="PICTURE", help="Pictures, or folders of them.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for the maps; made if it is not there.")
-    ],
+    pictures: Annotated[list[Path], typer.Argument(metavar="PICTURE", help="Pictures or folders of them.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the maps; created if missing.")],
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
 ) -> None:
-    """Map how much light comes through.
+    """Map how much light passes through the air (the dark channel prior).
 
-    1 is clear air; 0 is smoke, haze or sky that hides what lies behind it (the dark channel prior).
-    NAME.transmission.png is the map in 16-bit grey (65535 is 1); NAME.transmission.colour.png shows it in
-    colour beside the picture.
+    1 is clear air; 0 is smoke, haze or sky that hides what lies behind it. NAME.transmission.png is the map
+    in 16-bit grey (65535 is 1); NAME.transmission.colour.png shows it in colour beside the picture.
     """
     import numpy as np
     import torch

@@ -5,7 +5,7 @@ import typer
 from smokescope.cli.data import dedupe, render, scenes, scribble, stats
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Look into data, split, clean and make it."
+    no_args_is_help=True, rich_markup_mode=None, help="Inspect, clean, split and create data sets."
 )
 app.command()(dedupe.dedupe)
 app.command()(stats.stats)

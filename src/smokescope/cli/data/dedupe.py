@@ -22,18 +22,19 @@ SHOWN = 16  # pictures of a group on the sheet
 
 def dedupe(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A data set, or a folder of pictures.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for the results; made if it is not there.")
-    ],
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Picks what the sheet shows of a large group.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results; created if missing.")],
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out unusable files.")] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed for what the sheets show of large groups.")
+    ] = 0,
 ) -> None:
     """Find duplicate pictures, and smoke pasted more than once.
 
-    Exact: the same pixels. Near: the same picture re-encoded, resized, slightly trimmed or toned, with the
-    same mask. Smoke: masks of one shape, moved, mirrored or scaled, over any background; needs masks.
+    Exact: the same pixels. Near: the same picture re-encoded, resized, slightly cropped or toned, with the
+    same mask. Smoke: masks of the same shape, moved, mirrored or scaled, over any background; needs masks.
 
-    keep.txt lists what to keep, duplicates.json what repeats which, sheet-NNN.png shows the largest groups.
+    keep.txt lists the pictures to keep, duplicates.json which picture repeats which, and sheet-NNN.png shows
+    the largest groups.
     """
     from itertools import islice
 

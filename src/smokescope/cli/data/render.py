@@ -17,26 +17,28 @@ def render(
     backgrounds: Annotated[
         Path,
         typer.Argument(
-            metavar="BACKGROUNDS", help="A folder of pictures, or a data set whose masks are kept."
+            metavar="BACKGROUNDS", help="A folder of pictures, or a data set, whose smoke stays in the masks."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write img/, gt/ and more into.")],
-    count: Annotated[int, typer.Option(min=1, help="How many pictures to render.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, max=2**40, help="The same seed gives the same pictures.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for img/, gt/ and other results.")],
+    count: Annotated[int, typer.Option(min=1, help="Number of pictures to render.")] = 100,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**40, help="Random seed; the same seed gives the same pictures.")
+    ] = 0,
     lookalikes: Annotated[
         bool, typer.Option("--lookalikes", help="Render fog, cloud, dust, glare and drops instead of smoke.")
     ] = False,
-    long_side: Annotated[int, typer.Option(min=64, help="Larger backgrounds are shrunk to it.")] = 1280,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Go on without files that cannot be used.")
-    ] = False,
+    long_side: Annotated[
+        int, typer.Option(min=64, help="Longest side in pixels; larger backgrounds are shrunk.")
+    ] = 1280,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out unusable files.")] = False,
     device: Annotated[str, typer.Option(help=DEVICE_HELP)] = "auto",
 ) -> None:
     """Render smoke over real backgrounds.
 
-    img/NAME.jpg is the picture and gt/NAME.png its mask: a data set as any other. opacity/NAME.png and
-    transmission/NAME.png are the truth about the rendered smoke in 16-bit grey (65535 is 1). With
-    --lookalikes there is no smoke: img/ alone is written, a folder of pictures without smoke.
+    img/NAME.jpg is the picture and gt/NAME.png its mask: a data set like any other. opacity/NAME.png and
+    transmission/NAME.png are the ground truth of the rendered smoke in 16-bit grey (65535 is 1). With
+    --lookalikes only img/ is written: a folder of pictures without smoke.
     """
     import numpy as np
     import torch

@@ -40,28 +40,26 @@ class _Loaded(NamedTuple):
 def scenes(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="FOLDER", help="Data sets, or folders of pictures; grouped together."),
+        typer.Argument(metavar="FOLDER", help="Data sets or folders of pictures; all are grouped together."),
     ],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for the results; made if it is not there.")
-    ],
-    folds: Annotated[int, typer.Option(min=0, help="How many folds to make; 0 for none.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Decides among scenes of equal size.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results; created if missing.")],
+    folds: Annotated[int, typer.Option(min=0, help="Number of folds to make; 0 for none.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the order of scenes of equal size.")] = 0,
     against: Annotated[
-        Path | None, typer.Option(metavar="OTHER", help="Say which scenes this folder has as well.")
+        Path | None, typer.Option(metavar="OTHER", help="Another folder: also report which scenes it shows.")
     ] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out unusable files.")] = False,
     threshold: Annotated[
         float | None,
-        typer.Option(min=0.1, max=1, help="How alike linked pictures are; 0.22 if not given."),
+        typer.Option(min=0.1, max=1, help="Least similarity that links two pictures; 0.22 if not given."),
     ] = None,
 ) -> None:
-    """Group pictures by what they show.
+    """Group pictures by the view they show.
 
-    Pictures of the same camera and view are one scene, also minutes and days apart. DIR gets scenes.json,
-    the groups; folds.json, a split that parts no scene; sheet-001.png and so on, at most 30, to check them
-    by eye, the largest first. With --against, against.json says of each picture whether OTHER has its
-    scene too (seen) or not (unseen).
+    Pictures of the same camera and view are one scene, even if minutes or days apart. DIR gets scenes.json,
+    the groups; folds.json, a split that keeps each scene in one fold; and sheet-001.png and so on (at most
+    30, the largest scenes first) to check the groups by eye. With --against, against.json says for each
+    picture whether OTHER shows its scene too (seen) or not (unseen).
     """
     from itertools import islice
 

@@ -9,17 +9,15 @@ from smokescope.cli.checking import check_first, work_on_checked
 
 
 def scribble(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A data set: pictures and their masks.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for the scribbles; made if it is not there.")
-    ],
-    seed: Annotated[int, typer.Option(min=0, help="Another one draws other strokes.")] = 0,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Data set: pictures and their masks.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the scribbles; created if missing.")],
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the strokes.")] = 0,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out unusable files.")] = False,
 ) -> None:
     """Draw scribbles from masks.
 
-    DIR/NAME.png is 8-bit grey: 0 unknown, 1 smoke, 2 background. A picture's strokes depend on the seed and
-    on its name and mask alone, so that they stay when others are added.
+    DIR/NAME.png is 8-bit grey: 0 unknown, 1 smoke, 2 background. A picture's strokes depend only on the seed
+    and on its own name and mask, so adding pictures does not change them.
     """
     from smokescope.data.files import try_folder, write_together
     from smokescope.data.layouts import Pair, list_pairs, read_pair, refuse_among

@@ -19,20 +19,19 @@ def stats(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="A data set, or a folder of pictures without masks.")
     ],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for the results; made if it is not there.")
-    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the results; created if missing.")],
     difficult: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of the pictures with smoke to list as difficult.")
+        float,
+        typer.Option(min=0.0, max=1.0, help="Share of the pictures with smoke to list as difficult, 0 to 1."),
     ] = 0.25,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Go on without files that are bad.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Chooses the page's pictures at random.")] = 0,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out unusable files.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the pictures shown on the page.")] = 0,
 ) -> None:
     """Measure what makes pictures difficult.
 
-    Smoke's size, place, contrast, shape, parts and transmission, what else looks like it, and how good the
-    pictures are. stats.csv has a row a picture, stats.json means and quartiles, stats.html charts and
-    pictures, difficult.txt the names of the most difficult ones.
+    Measured are the smoke's size, place, contrast, shape, parts and transmission, what else looks like smoke,
+    and the quality of the pictures. stats.csv has one row per picture, stats.json means and quartiles,
+    stats.html charts and pictures, difficult.txt the names of the most difficult pictures.
     """
     import torch
 
