@@ -57,7 +57,7 @@ def decompose(samples: Tensor | Iterable[Tensor]) -> Decomposition:
         sums = more if sums is None else (sums[0] + more[0], sums[1] + more[1])
         count += logits.shape[0]
     if sums is None or count == 0:
-        raise ValueError("no sample has come in: nothing to decompose")
+        raise ValueError("no sample was added: nothing to decompose")
     probability, entropy = sums
     mean = (probability / count).clamp(0, 1)
     total = entropy_of_probability(mean)

@@ -32,7 +32,7 @@ def test_a_worker_answers_until_it_is_let_go(task: Task) -> None:
         assert worker.startup > 0
         assert all(worker.ask() > 0 for _ in range(3))
         worker._process.kill()
-        with pytest.raises(SmokescopeError, match="ended by itself, with code -9"):
+        with pytest.raises(SmokescopeError, match="ended unexpectedly, with exit code -9"):
             worker.ask()
 
 
@@ -78,7 +78,7 @@ def test_what_goes_wrong_is_a_sentence(task: Task, monkeypatch: pytest.MonkeyPat
     with pytest.raises(SmokescopeError, match="there is no device 'cuda:77' here"):
         Worker(replace(task, device="cuda:77"))
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(SmokescopeError, match="ended by itself, with code 1"):
+    with pytest.raises(SmokescopeError, match="ended unexpectedly, with exit code 1"):
         Worker(task)
 
 
@@ -91,5 +91,5 @@ def test_who_does_not_work_is_left_out(task: Task, tmp_path: Path) -> None:
     found = measure([bad, good], 1, 1, lambda done, of: None, lambda error: told.append(str(error)))
     assert [each.candidate for each in found.rows] == [good]
     assert told == ["bad is left out: none.onnx does not exist"]
-    with pytest.raises(SmokescopeError, match="there is nothing to measure"):
+    with pytest.raises(SmokescopeError, match="nothing to measure: no engine"):
         measure([bad], 1, 1, lambda done, of: None, lambda error: None)

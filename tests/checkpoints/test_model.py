@@ -68,8 +68,8 @@ def test_eight_bits_are_smaller_and_nearly_the_same(pipeline: Pipeline, tmp_path
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"architecture": "yolo"}, "not a model of smokescope"),
-        ({"sha256": "0" * 64}, "its weights are not those it was written with"),
+        ({"architecture": "yolo"}, "not a smokescope model"),
+        ({"sha256": "0" * 64}, "its weights do not match its checksum"),
         ({"settings": "{"}, "does not fit"),
         ({"settings": '{"depth": 3}'}, "does not fit"),
         ({"settings": '{"encoder_width": 16}'}, "does not fit"),

@@ -40,7 +40,7 @@ def test_figures_are_said_from_then_on(model: Path, tmp_path: Path) -> None:
     assert summarise(again).metadata["figures"] == text
     for nothing in ("[1]", "{", '{"mse": 0.25}', text.replace("null", "NaN"), '{"a":' * 100_000):
         file.write_text(nothing)
-        with pytest.raises(SmokescopeError, match=r"f\.json has no figures"):
+        with pytest.raises(SmokescopeError, match=r"f\.json holds no figures"):
             rewrite_model(model, out, {}, figures=file)
 
 

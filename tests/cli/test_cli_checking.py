@@ -61,7 +61,7 @@ def test_all_problems_are_told_before_any_work(tmp_path: Path, run: Run, verb: s
     result = run("data", verb, folder, "--out", tmp_path / "out")
     assert (result.returncode, result.stdout) == (2, "")
     first, *lines = result.stderr.splitlines()
-    assert first == "smokescope: 4 things are wrong with the data (--skip-bad goes on without):"
+    assert first == "smokescope: 4 things are wrong with the data (--skip-bad leaves those files out):"
     assert len(lines) == 4
     for file, words in problems.items():
         assert any(str(folder / file) in line and words in line for line in lines), file

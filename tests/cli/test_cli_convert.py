@@ -63,8 +63,8 @@ def test_a_model_is_made_smaller_and_retuned(tmp_path: Path, run: Run) -> None:
     for options, complaint in (
         ([path, "--set", "threshold=high"], "threshold=high is not NAME=NUMBER"),
         ([path, "--stride", "v1.5"], "leave --stride out"),
-        (["r.pth", "--int8"], "--int8, --set and --figures are for models"),
-        ([path, "--figures", path], "has no figures: evaluate --json writes such a file"),
+        (["r.pth", "--int8"], "which --int8, --set and --figures need"),
+        ([path, "--figures", path], "holds no figures: make such a file with `smokescope evaluate --json`"),
         ([path, "--figures", tmp_path / "none.json"], "does not exist"),
     ):
         result = run("convert", *options, "--out", tmp_path / "none.safetensors")

@@ -75,7 +75,7 @@ def test_against_tells_what_was_seen(tmp_path: Path, run: Run) -> None:
     smoke, clear = write_sets(tmp_path)
     result = run("data", "scenes", clear, "--against", smoke, "--out", tmp_path / "out", "--folds", 0)
     assert (result.returncode, result.stderr) == (0, "")
-    assert f"of scenes that {smoke} has as well: 1; of others: 3" in result.stdout
+    assert f"pictures whose scene {smoke} shows too: 1; others: 3" in result.stdout
     compared = read_comparison(tmp_path / "out/against.json")
     assert {name: compared.status("clear", name) for name in CLEAR} == {
         "north/a4": "seen", "north/d1": "unseen", "d2": "unseen", "e1": "unseen"
@@ -160,7 +160,7 @@ def test_bad_requests_get_one_sentence(tmp_path: Path, run: Run) -> None:
     for arguments, words in (
         ((tmp_path / "nowhere", "--out", out), "nowhere is not a folder"),
         ((smoke, "--out", out), "3 scenes are too few for 5 folds"),
-        ((smoke, "--out", out, "--folds", 1), "one fold is no split"),
+        ((smoke, "--out", out, "--folds", 1), "one fold is not a split"),
         ((smoke, "--out", out, "--against", smoke), "cannot be compared with itself"),
         ((smoke, clear, "--out", out, "--against", smoke / "../clear"), "cannot be compared with itself"),
         ((clear, "--out", clear / "north"), "among the data: name another output folder"),

@@ -130,7 +130,7 @@ def test_intervals_are_told_written_and_shown(
     given = ("evaluate", "--data", data, "--negatives", negatives, "--model", model, "--intervals")
     result = run(*given, "--out", tmp_path / "out")
     assert (result.returncode, result.stderr) == (0, "")
-    assert "when the 8 scenes are drawn anew" in result.stdout
+    assert "when the 8 scenes are redrawn at random" in result.stdout
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     interval = found["interval"]
     assert interval["scenes"] == 8
@@ -143,7 +143,7 @@ def test_intervals_are_told_written_and_shown(
         (data / "img" / f"{name}.png").unlink()
         (data / "gt" / f"{name}.png").unlink()
     result = run("evaluate", "--data", data, "--model", model, "--intervals", "--json", tmp_path / "r.json")
-    assert "there are no intervals" in result.stdout
+    assert "no intervals: all pictures are of one scene" in result.stdout
     assert "interval" not in json.loads((tmp_path / "r.json").read_text())
 
 
@@ -156,7 +156,9 @@ def test_another_model_is_set_beside_it(
     beside = ("--model", model, "--against", tmp_path / "sharp.safetensors")
     result = run(*given, *beside, "--intervals", "--samples", "2", "--out", tmp_path / "out")
     assert (result.returncode, result.stderr) == (0, "")
-    assert "95 % of what a difference comes to when the 8 scenes are drawn anew" in result.stdout
+    assert (
+        "95 % of the values that a difference takes when the 8 scenes are redrawn at random" in result.stdout
+    )
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     for name in (model, tmp_path / "sharp.safetensors"):
         run(*given, "--model", name, "--json", tmp_path / f"{name.stem}.json")
@@ -189,10 +191,10 @@ def test_what_cannot_be_written_is_told_before_work_starts(run: Run, data: Path,
     (tmp_path / "r.json").mkdir()
     for targets, words in (
         (("--json", tmp_path / "r.json"), "a folder or device has that name"),
-        (("--json", tmp_path / "x", "--csv", tmp_path / "y" / ".." / "x"), "two results at once"),
-        (("--out", tmp_path, "--csv", tmp_path / "report.json"), "two results at once"),
-        (("--json", tmp_path / "not read yet"), "would be replaced"),
-        (("--against", tmp_path / "b.xml", "--csv", tmp_path / "b.bin"), "would be replaced"),
+        (("--json", tmp_path / "x", "--csv", tmp_path / "y" / ".." / "x"), "two different results"),
+        (("--out", tmp_path, "--csv", tmp_path / "report.json"), "two different results"),
+        (("--json", tmp_path / "not read yet"), "would be overwritten"),
+        (("--against", tmp_path / "b.xml", "--csv", tmp_path / "b.bin"), "would be overwritten"),
     ):
         result = run("evaluate", "--data", data, "--model", tmp_path / "not read yet", *targets)
         assert (result.returncode, result.stdout) == (2, "")
@@ -227,7 +229,8 @@ def test_scenes_must_speak_of_all_the_data(run: Run, model: Path, data: Path, tm
     assert "p4 of test was not compared" in result.stderr
     other = write_comparison(tmp_path / "other.json", ["p0"], of="elsewhere")
     assert (
-        "nothing is known of" in run("evaluate", "--data", data, "--model", model, "--scenes", other).stderr
+        "is none of the known sets"
+        in run("evaluate", "--data", data, "--model", model, "--scenes", other).stderr
     )
     (tmp_path / "folds.json").write_text('{"format": "smokescope folds", "version": 1}')
     result = run("evaluate", "--data", data, "--model", model, "--scenes", tmp_path / "folds.json")
@@ -270,7 +273,7 @@ def test_no_room_for_the_last_batch_is_told(
     monkeypatch.setattr(Segmenter, "maps", full)
     done = run("evaluate", "--data", data, "--model", model)  # few pictures: all of them wait for the end
     assert done.returncode == 2
-    assert "one of the last pictures does not fit into the memory" in done.stderr
+    assert "one of the last pictures does not fit into memory" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -302,15 +305,18 @@ def test_bad_input_is_one_sentence(
         (("--data", data, "--model", tmp_path / "none.safetensors"), "does not exist"),
         (("--data", data, "--model", model, "--device", "tpu"), "no device 'tpu' here"),
         (("--data", data, "--model", model, "--out", data / "img"), "among the data"),
-        (("--data", data, "--model", tmp_path / "unet.safetensors", "--samples", 3), "no samples to draw"),
-        (("--data", data, "--model", model, "--samples", 1), "compare with 2 samples or more"),
+        (("--data", data, "--model", tmp_path / "unet.safetensors", "--samples", 3), "cannot draw samples"),
+        (
+            ("--data", data, "--model", model, "--samples", 1),
+            "--samples 1 shows no spread: ask for 2 or more",
+        ),
         (
             ("--data", data, "--model", model, "--samples", 3, "--engine", "onnx"),
             "exported with --monte-carlo",
         ),
         (("--model", model), "nothing to measure on"),
-        (("--negatives", negatives, "--model", model, "--samples", 3), "on pictures with smoke"),
-        (("--negatives", negatives, "--model", model, "--scenes", scenes), "speaks of none of the data"),
+        (("--negatives", negatives, "--model", model, "--samples", 3), "--samples needs pictures with smoke"),
+        (("--negatives", negatives, "--model", model, "--scenes", scenes), "covers none of the data"),
     ):
         result = run("evaluate", *arguments)
         assert (result.returncode, result.stdout) == (2, "")

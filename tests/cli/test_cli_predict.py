@@ -298,7 +298,7 @@ def test_coco_replaces_nothing_else(run: Run, model: Path, pictures: Path, tmp_p
     before = (tmp_path / name).read_bytes()
     done = run(*arguments, "--coco", tmp_path / "pics" / ".." / name)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{name} is a file that this needs, and would be replaced" in done.stderr
+    assert f"{name} is also an input or another result, and would be overwritten" in done.stderr
     assert (tmp_path / name).read_bytes() == before
 
 
@@ -363,7 +363,7 @@ def test_a_video_without_pyav_is_explained(
     monkeypatch.setattr(builtins, "__import__", without_av)
     done = run("predict", video, pictures / "smoke.png", "--out", tmp_path / "out", "--model", model)
     assert done.returncode == 1
-    assert "clip.mov is a video, which needs PyAV" in done.stderr
+    assert "clip.mov is a video, and reading it needs PyAV" in done.stderr
     assert "smokescope[video]" in done.stderr
 
 

@@ -157,7 +157,7 @@ def test_folders_that_are_no_data_set(tmp_path: Path) -> None:
     with pytest.raises(SmokescopeError, match="holds no pictures"):
         list_negatives(tmp_path)
     (tmp_path / "img").mkdir()
-    with pytest.raises(SmokescopeError, match=r"none of img/ \+ gt/"):
+    with pytest.raises(SmokescopeError, match=r"none of the folder pairs img/ \+ gt/"):
         list_pairs(tmp_path)
     (tmp_path / "gt").mkdir()
     with pytest.raises(SmokescopeError, match="img holds no pictures"):
@@ -242,7 +242,7 @@ def test_nothing_left_is_an_error_even_then(tmp_path: Path) -> None:
 
 def test_one_problem_is_one_sentence() -> None:
     listing = Listing([Pair("a", Path("a.jpg"), None)], [SmokescopeError("b.jpg has no mask")])
-    with pytest.raises(SmokescopeError, match=r"^b\.jpg has no mask \(--skip-bad goes on without\)$"):
+    with pytest.raises(SmokescopeError, match=r"^b\.jpg has no mask \(--skip-bad leaves it out\)$"):
         refuse_problems(listing, skip_bad=False)
     refuse_problems(listing, skip_bad=True)
 

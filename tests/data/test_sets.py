@@ -34,7 +34,7 @@ def test_as_much_of_the_path_as_tells_them_apart(tmp_path: Path) -> None:
     for folder, name in zip(folders, names, strict=True):
         assert find_set(names, folder) == name
     assert find_set(["train"], folders[0]) == "train"
-    with pytest.raises(SmokescopeError, match=r"train: the sets are called test, val$"):
+    with pytest.raises(SmokescopeError, match=r"train is none of the known sets: test, val$"):
         find_set(["val", "test"], folders[0])
 
 

@@ -30,7 +30,7 @@ SPOILT: dict[str, Callable[[Path], bytes]] = {
     "layout.xml": lambda path: another_layout(path.read_bytes()),
 }
 WORDS = {
-    "foreign": "is not a model that smokescope exported",
+    "foreign": "is not a model exported by smokescope",
     "short": "is damaged or cut short: get a fresh copy",
     "layout": "in a layout that",
 }

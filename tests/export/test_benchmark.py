@@ -65,7 +65,7 @@ def test_figures_do_not_replace_a_model(run: Run, exported: Exported) -> None:  
     for target in (model, also, also.with_suffix(".bin")):
         done = run("benchmark", "--model", model, "--also", also, "--json", target)
         assert (done.returncode, done.stdout) == (2, "")
-        assert f"{target} is a file that this needs" in done.stderr
+        assert f"{target} is also an input or another result" in done.stderr
     assert also.read_bytes() == before
 
 
@@ -92,10 +92,10 @@ def test_bad_input_is_one_sentence(run: Run, exported: Exported, tmp_path: Path)
         assert (done.returncode, done.stdout) == (2, "")
         assert (
             done.stderr
-            == f"smokescope: {size} is no size: give width and height in pixels, such as 640x480\n"
+            == f"smokescope: {size} is not a size: give width and height in pixels, such as 640x480\n"
         )
     done = run("benchmark", "--model", tmp_path / "none.safetensors")
     assert done.returncode == 2
     assert done.stderr == f"smokescope: {tmp_path / 'none.safetensors'} does not exist\n"
     done = run("benchmark", "--model", exported.onnx, "--also", exported.safetensors)
-    assert f"{exported.safetensors} is no exported model" in done.stderr
+    assert f"{exported.safetensors} is not an exported model" in done.stderr

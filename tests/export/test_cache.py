@@ -102,7 +102,10 @@ def test_where_nothing_can_be_kept_it_works_all_the_same(
     assert exports == ["openvino", "openvino"]
     told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert len(told) == 2
-    assert "is not kept, and made again next time, unless SMOKESCOPE_CACHE names another folder" in told[0]
+    assert (
+        "could not be kept and will be made again next time, unless SMOKESCOPE_CACHE names another folder"
+        in told[0]
+    )
 
 
 @pytest.mark.parametrize("trouble", [KeyboardInterrupt, SmokescopeError("no space left on device")])
@@ -198,5 +201,5 @@ def test_who_has_no_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("SMOKESCOPE_CACHE", raising=False)
     monkeypatch.setattr(Path, "home", home)
-    with pytest.raises(SmokescopeError, match="name a folder in SMOKESCOPE_CACHE"):
+    with pytest.raises(SmokescopeError, match="set SMOKESCOPE_CACHE to a folder"):
         cache_folder()

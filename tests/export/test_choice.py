@@ -145,7 +145,7 @@ def test_verbs_say_which_engine_they_took(
     done = run(*arguments, "--engine", "onnx")
     assert done.returncode == 0
     assert done.stdout.startswith("1 of 1 are done by onnxruntime on cpu: open ")
-    assert done.stderr == "smokescope: m.safetensors is exported to onnx, once: this takes a minute or two\n"
+    assert done.stderr == "smokescope: exporting m.safetensors to onnx, this once: it takes a minute or two\n"
     assert len(list(folder.iterdir())) == 1
     again = run(*arguments, "--engine", "onnx")
     assert (again.returncode, again.stderr) == (0, "")

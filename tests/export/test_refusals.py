@@ -48,9 +48,9 @@ def with_a_flipped_bit(path: Path) -> bytes:
         (lambda path: path.read_bytes()[:-1000], "is not an ONNX model, or is damaged or cut short"),
         (lambda path: path.read_bytes()[:1000], "is not an ONNX model, or is damaged or cut short"),
         (lambda _: b"", "is empty"),
-        (lambda _: foreign().SerializeToString(), "is not a model that smokescope exported"),
-        (with_a_flipped_bit, "is not what was exported, but damaged or changed"),
-        (lambda path: marked(path, **{"class": "cats"}), "is not a model that smokescope exported"),
+        (lambda _: foreign().SerializeToString(), "is not a model exported by smokescope"),
+        (with_a_flipped_bit, "was damaged or changed after its export"),
+        (lambda path: marked(path, **{"class": "cats"}), "is not a model exported by smokescope"),
         (
             lambda path: marked(path, layout="2", smokescope="9.1"),
             "was exported by smokescope 9.1 in a layout that .* does not know: export the model again",
@@ -84,7 +84,7 @@ def test_a_bad_openvino_model(exported: Exported, tmp_path: Path) -> None:
     assert "is not an OpenVINO model, or is damaged" in refusal(graph[:-2000], weights)
     assert "m.xml" in refusal(graph, weights[:-500])
     assert "do not belong together" in refusal(graph, bytes([weights[0] ^ 1]) + weights[1:])
-    assert "is not a model that smokescope exported" in refusal(
+    assert "is not a model exported by smokescope" in refusal(
         graph.replace(b"<smokescope", b"<other"), weights
     )
     for odd in (b"[]", b"7", b"null"):  # JSON, but no metadata
@@ -104,7 +104,7 @@ def test_what_is_missing_is_said(
 
 def test_only_the_cpu(exported: Exported) -> None:
     for path in (exported.onnx, exported.openvino):
-        with pytest.raises(SmokescopeError, match="runs on the CPU and not on 'cuda'"):
+        with pytest.raises(SmokescopeError, match="runs on the CPU only, not on 'cuda'"):
             smokescope.load(path, device="cuda")
 
 

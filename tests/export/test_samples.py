@@ -86,12 +86,12 @@ def test_draws_fit_every_network(unit: str, fit: str) -> None:
 
 def test_files_that_do_not_belong_together(folder: Path, exported: Exported, tmp_path: Path) -> None:
     pictures = [hills(0)]
-    with pytest.raises(SmokescopeError, match=r"m\.samples\.onnx draws samples for the model that"):
+    with pytest.raises(SmokescopeError, match=r"m\.samples\.onnx only draws samples for the model it"):
         smokescope.load(folder / "m.samples.onnx")
     (tmp_path / "m.onnx").write_bytes(exported.onnx.read_bytes())
     alone = smokescope.load(tmp_path / "m.onnx")
     assert not alone.engine.can_sample
-    with pytest.raises(ValueError, match="nothing to sample: use its safetensors file, or export it with"):
+    with pytest.raises(ValueError, match="cannot draw samples: use its safetensors file, or export it with"):
         alone.sample(pictures, 2)
     for other in (folder / "m.samples.onnx", exported.onnx):  # of another input; no samples at all
         (tmp_path / "m.samples.onnx").write_bytes(other.read_bytes())
@@ -141,7 +141,7 @@ def test_evaluate_compares_with_samples(folder: Path, run: Run, tmp_path: Path) 
 
 
 def test_a_unet_has_nothing_to_sample() -> None:
-    with pytest.raises(SmokescopeError, match="a unet has no samples to draw: leave --monte-carlo out"):
+    with pytest.raises(SmokescopeError, match="a unet model cannot draw samples: leave --monte-carlo out"):
         samples_to_onnx(Pipeline(UNet()), {})
 
 

@@ -278,7 +278,7 @@ def test_a_misspelt_choice_is_refused(name: str, value: str) -> None:
 
 @pytest.mark.parametrize(("count", "block"), [(0, 8), (4, 0)])
 def test_no_samples_is_an_error(model: SmokeBVM, count: int, block: int) -> None:
-    with pytest.raises(ValueError, match="at least one sample"):
+    with pytest.raises(ValueError, match="count and block must be 1 or more"):
         model.sample(torch.rand(1, 3, 32, 32), count, block=block)
 
 

@@ -78,7 +78,7 @@ def test_settings_choose_the_network() -> None:
     with torch.device("meta"):
         assert isinstance(build_model(UNET), UNet)
         assert isinstance(build_model(PAPER), SmokeBVM)
-    with pytest.raises(ValueError, match="of a smoke-bvm, not of a unet"):
+    with pytest.raises(ValueError, match="describe a smoke-bvm, not a unet"):
         UNet(PAPER)
     with pytest.raises(ValueError, match="architecture must be smoke-bvm or unet, not 'yolo'"):
         from_plain(ModelSettings, {"architecture": "yolo"})

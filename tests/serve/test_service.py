@@ -143,7 +143,7 @@ def test_unknown_addresses_and_methods_are_explained() -> None:
             assert "nothing at this address" in sentence(answer)
         answer = await client.delete("/v1/segment")
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-        assert "does not answer to that method" in sentence(answer)
+        assert "does not accept that method" in sentence(answer)
 
     in_service(work)
 

@@ -45,7 +45,7 @@ def test_zero_and_no_number_are_not_above_zero(value: float) -> None:
 
 def test_a_range_may_be_a_point_but_not_run_backwards() -> None:
     refuse_unordered(SimpleNamespace(scale=(1, 1)), "scale")
-    with pytest.raises(ValueError, match="scale must not end before it begins, as 2 to 1 does"):
+    with pytest.raises(ValueError, match="scale must run from low to high, not from 2 to 1"):
         refuse_unordered(SimpleNamespace(scale=(2, 1)), "scale")
 
 

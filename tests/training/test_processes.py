@@ -62,7 +62,7 @@ def test_what_one_refuses_the_others_do_not_repeat(tmp_path: Path) -> None:
     (data / "pairs/img/3.png").write_text("no picture")
     told = refused(tmp_path, data, "--cache", tmp_path / "cache")
     assert told.count("3.png") == 1
-    assert "another process could not go on" in told
+    assert "another process failed: see its message" in told
     assert "in_turn" not in told  # no traceback of ours
     assert not list((tmp_path / "cache").glob(".*"))
 

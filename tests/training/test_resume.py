@@ -48,7 +48,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(
     monkeypatch.setattr("smokescope.training.trainer.LOG_EVERY", 1)
     data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
     whole = run_training(settings, data, tmp_path / "whole", validate=True)
-    with pytest.raises(SmokescopeError, match=f"stopped after {step + 1} of 8 steps: --resume goes on"):
+    with pytest.raises(SmokescopeError, match=f"stopped after {step + 1} of 8 steps: continue with --resume"):
         run_training(settings, data, tmp_path / "parts", observer=StopAt(step), validate=True)
     parts = run_training(settings, data, tmp_path / "parts", resume=True, validate=True)
     torch.testing.assert_close(weights(parts), weights(whole), rtol=0, atol=0)
@@ -138,7 +138,7 @@ def test_two_states_are_kept(tmp_path: Path) -> None:
 def test_a_run_is_not_overwritten_and_nothing_is_not_resumed(tmp_path: Path) -> None:
     data, settings = make_data(tmp_path / "data"), small_settings(tmp_path)
     run_training(settings, data, tmp_path / "run")
-    with pytest.raises(SmokescopeError, match="holds a run already"):
+    with pytest.raises(SmokescopeError, match="already holds a run"):
         run_training(settings, data, tmp_path / "run")
     (tmp_path / "run" / "settings.yaml").unlink()  # then its states would be taken for the new run's
     with pytest.raises(SmokescopeError, match="holds another run's states"):

@@ -91,19 +91,19 @@ def test_overrides_and_bases(tmp_path: Path) -> None:
         ("precision=fp8", "precision must be 32-true or bf16-mixed"),
         ("data=[]", "data must name at least one source"),
         ("data=[{kind: pairs}]", "data\\[0\\]: .*folder"),
-        ("data=[{kind: scribbles, folder: a}]", "strokes names the folder"),
+        ("data=[{kind: scribbles, folder: a}]", r"strokes \(the folder of scribbles\) is needed"),
         ("data=[{kind: films, folder: a}]", "data\\[0\\].kind must be pairs or"),
         ("model.fusion=medium", "model.fusion must be fine or coarse"),
         ("epochs", "epochs is not NAME=VALUE"),
         ("epochs={", "is not YAML"),
-        ("epochs.more=1", "epochs is no group"),
-        ("ema=1.5", "ema is a decay below 1"),
+        ("epochs.more=1", "epochs is not a group"),
+        ("ema=1.5", "ema must be a decay below 1"),
         ("seed=-1", "seed must be at least 0"),
         ("data=[{kind: pairs, folder: a, weight: -1}]", "weight must be at least 0"),
         ("data=[{kind: pairs, folder: a, weight: .inf}]", "weight must be a number, not inf"),
         (
             "data=[{kind: pairs, folder: a}, {kind: rendered, folder: a, whole: true}]",
-            "a is whole in one line and split in another",
+            "a has `whole: true` in one line only",
         ),
         ("offset=.nan", "offset must be a number, not nan"),
         ("seed=9223372036854775808", "seed must be at most 9223372036854775807"),
@@ -114,14 +114,14 @@ def test_overrides_and_bases(tmp_path: Path) -> None:
         ("optimiser.clip=-1", "optimiser: clip must be at least 0"),
         ("model.encoder_layers=[1, 1, 0, 1]", "model: encoder_layers must be at least 1"),
         ("model.dropout=1", "model: dropout must be at most 0.99"),
-        ("objective.window=4", "objective: window must have a middle"),
+        ("objective.window=4", "objective: window must be odd"),
         ("objective.sigma_p=0", "objective: sigma_p must be above 0"),
         ("augment.geometry.flip=3", "augment.geometry: flip must be at most 1"),
-        ("augment.geometry.scale=[2, 1]", "augment.geometry: scale must not end before it begins"),
+        ("augment.geometry.scale=[2, 1]", "augment.geometry: scale must run from low to high"),
         ("augment.colour.jpeg_quality=[0, 50]", "augment.colour: jpeg_quality must be at least 1"),
         (
             "data=[{kind: pairs, folder: a}, {kind: scribbles, folder: b, strokes: c}]",
-            "scribbles have a loss of their own",
+            "scribbles have their own loss",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_a_missing_configuration_is_told_with_those_there_are() -> None:
 
 
 def test_plain_values_of_the_wrong_kind() -> None:
-    with pytest.raises(ValueError, match="settings must be names and values"):
+    with pytest.raises(ValueError, match="settings must be names with values"):
         from_plain(TrainingSettings, [1, 2])
 
 
@@ -149,7 +149,7 @@ def test_a_file_may_extend_the_shipped_one_of_its_own_name(tmp_path: Path) -> No
     with pytest.raises(SmokescopeError, match=r"b.yaml extends .*a.yaml, which extends it"):
         read_settings(str(tmp_path / "a.yaml"))
     (tmp_path / "b.yaml").write_text("extends: nothing\n")
-    with pytest.raises(SmokescopeError, match=r"b.yaml extends nothing, and there is no such"):
+    with pytest.raises(SmokescopeError, match=r"b.yaml extends nothing, which does not exist"):
         read_settings(str(tmp_path / "a.yaml"))
     (tmp_path / "b.yaml").write_text("extends: [paper]\n")
     with pytest.raises(SmokescopeError, match=r"b.yaml extends \['paper'\]: it must be the name"):

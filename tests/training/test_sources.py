@@ -52,7 +52,7 @@ def test_names_are_chosen_by_a_regular_expression(tmp_path: Path) -> None:
         load(tmp_path, "data=[{kind: pairs, folder: pairs, names: 'x'}]")
     with pytest.raises(SmokescopeError, match="no picture of negatives is left"):  # 10 and 11 only begin so
         load(tmp_path, "data=[{kind: negatives, folder: negatives, names: '1'}]")
-    with pytest.raises(SmokescopeError, match="is no regular expression"):
+    with pytest.raises(SmokescopeError, match="is not a regular expression"):
         load(tmp_path, "data=[{kind: pairs, folder: pairs, names: '('}]")
 
 
@@ -81,12 +81,12 @@ def test_a_fold_is_kept_from_training_and_validated_on(tmp_path: Path) -> None:
     data = load(tmp_path, f"data=[{lines}]", split=Split(replace(folds, sets={"pairs": "pairs"}), 1))
     assert [len(names(data, source)) for source in (0, 1)] == [6, 4]
     assert [v.kind for v in data.validation] == ["pairs"]
-    with pytest.raises(SmokescopeError, match="nothing is known of"):
+    with pytest.raises(SmokescopeError, match="is none of the known sets: "):
         load(tmp_path, split=Split(replace(folds, sets={"pairs": "pairs"}), 1))
     with pytest.raises(SmokescopeError, match="fold 1 has no picture to validate on"):
         load(tmp_path, "data=[{kind: pairs, folder: pairs, names: '[1-6]'}]", split=Split(folds, 1))
     fewer = replace(folds, folds=[folds.folds[0], folds.folds[1][1:]])
-    with pytest.raises(SmokescopeError, match=r"do not speak of 1 pictures of .*pairs, 1 among them"):
+    with pytest.raises(SmokescopeError, match=r"do not cover 1 pictures of .*pairs, such as 1: make"):
         load(tmp_path, split=Split(fewer, 1))
 
 
@@ -202,7 +202,7 @@ def test_who_trains_on_strokes_needs_no_masks(tmp_path: Path, folder: str) -> No
     line = f"{{kind: scribbles, folder: {folder}, strokes: strokes"
     assert names(load(tmp_path, f"data=[{line}}}]")) == [*"01234567"]
     split = keep("01", named=Path(folder).name)
-    with pytest.raises(SmokescopeError, match="has no masks to validate on: draw the fold's, or train on"):
+    with pytest.raises(SmokescopeError, match="has no masks to validate on: draw those of the fold, or set"):
         load(tmp_path, f"data=[{line}}}]", split=split)
 
 
@@ -218,7 +218,7 @@ def test_strokes_are_needed_to_train_on_and_masks_to_validate_on(tmp_path: Path)
     assert [names(loaded, number) for number in (0, 1)] == [["2", "3", "4"], ["5", "6"]]
     assert validated(loaded) == [("pairs", ["0", "1"])]
     (data / "pairs/gt/1.png").unlink()
-    with pytest.raises(SmokescopeError, match="pairs has no mask for 1, to validate on"):
+    with pytest.raises(SmokescopeError, match="pairs has no mask for 1, which is held out for validation"):
         load(tmp_path, lines, split=keep("01"))
     with pytest.raises(SmokescopeError, match="no picture of pairs is left to train on as scribbles"):
         load(tmp_path, lines.replace("[0-4]", "x").replace("[56]", "y"), split=keep("01"))

@@ -176,6 +176,6 @@ def test_a_gradient_that_is_no_number_stops_the_run_though_its_loss_is_one(
 
     monkeypatch.setattr("smokescope.losses.objective.kl_loss", spoilt)
     settings, data = small_settings(tmp_path, "save_every=1"), make_data(tmp_path / "data")
-    with pytest.raises(SmokescopeError, match="the loss or a gradient stopped being a number by step 3: no"):
+    with pytest.raises(SmokescopeError, match="the loss or a gradient became NaN or infinite by step 3: no"):
         run_training(settings, data, tmp_path / "run")
     assert not RunFolder(tmp_path / "run").states.steps()

@@ -123,7 +123,7 @@ def test_a_temperature_is_not_fitted_where_no_picture_kept_apart_has_smoke(tmp_p
         run = run_training(settings, data, tmp_path / name, models=models, validate=True)
         assert load_model(run.model_file).temperature == expected
         notes = [entry["note"] for entry in run.history() if "note" in entry]
-        told = "no picture kept apart has smoke: the temperature was not fitted, and stays what it was"
+        told = "no held-out picture has smoke: the temperature was not fitted, and stays unchanged"
         assert notes == ([] if given else [told])
 
 
@@ -150,7 +150,7 @@ def test_a_run_may_begin_with_a_model(tmp_path: Path) -> None:
     second = run_training(still, data, tmp_path / "second", models=[first.model_file])
     torch.testing.assert_close(weights(second), weights(first), rtol=0, atol=0)
     other = small_settings(tmp_path, "model.latent=3")
-    with pytest.raises(SmokescopeError, match="another network than the configuration's"):
+    with pytest.raises(SmokescopeError, match="has another network than the configuration: make"):
         run_training(other, data, tmp_path / "third", models=[first.model_file])
 
 
@@ -181,7 +181,7 @@ def test_a_run_may_begin_with_the_mean_of_models_and_fit_the_last_ones_uncertain
 
 
 def test_what_is_not_trained_must_be_given(tmp_path: Path) -> None:
-    with pytest.raises(SmokescopeError, match="name its model by --model"):
+    with pytest.raises(SmokescopeError, match="name its model with --model"):
         run_training(small_settings(tmp_path, "epochs=0"), make_data(tmp_path / "data"), tmp_path / "run")
 
 

@@ -27,7 +27,7 @@ def test_a_loss_that_is_no_number_stops_the_run_before_it_is_saved(
         return kl_loss(mean, log_variance, free) * (torch.nan if next(steps) == 4 else 1.0)
 
     monkeypatch.setattr("smokescope.losses.objective.kl_loss", spoilt)
-    complaint = r"stopped being a number by step 6: the state after step 3 is kept"
+    complaint = r"became NaN or infinite by step 6: the state after step 3 is kept"
     with pytest.raises(SmokescopeError, match=complaint):
         run_training(settings, data, tmp_path / "run", validate=True)
     run = RunFolder(tmp_path / "run")
@@ -109,14 +109,14 @@ def test_a_run_is_not_resumed_with_other_pictures(tmp_path: Path) -> None:
     run = run_training(settings, data, tmp_path / "run")
     mask = Image.open(data / "pairs/gt/3.png")
     mask.transpose(Image.Transpose.ROTATE_180).save(data / "pairs/gt/3.png")
-    with pytest.raises(SmokescopeError, match=r"not what this run began with: .* or changed"):
+    with pytest.raises(SmokescopeError, match=r"has changed since this run began: .* or start a new run"):
         run_training(settings, data, run.path, resume=True)
     mask.save(data / "pairs/gt/3.png")  # at another time, with the same pixels
     run_training(settings, data, run.path, resume=True)
-    with pytest.raises(SmokescopeError, match="not what this run began with"):  # validated on others
+    with pytest.raises(SmokescopeError, match="has changed since this run began"):  # validated on others
         run_training(settings, data, run.path, resume=True, validate=True)
     (data / "negatives/9.png").unlink()
-    with pytest.raises(SmokescopeError, match="the data is not what this run began with"):
+    with pytest.raises(SmokescopeError, match="the data has changed since this run began"):
         run_training(settings, data, run.path, resume=True)
 
 
@@ -124,7 +124,7 @@ def test_a_run_is_not_resumed_with_other_settings(tmp_path: Path) -> None:
     data = make_data(tmp_path / "data")
     run = run_training(small_settings(tmp_path), data, tmp_path / "run")
     for other in ("batch=2", "seed=7", "epochs=3", "model.encoder_width=8"):
-        with pytest.raises(SmokescopeError, match=r"settings.yaml is not what this run began with"):
+        with pytest.raises(SmokescopeError, match=r"settings.yaml has changed since this run began"):
             run_training(small_settings(tmp_path, other), data, run.path, resume=True)
     run_training(small_settings(tmp_path, "save_every=2"), data, run.path, resume=True)
 

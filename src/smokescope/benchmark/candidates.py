@@ -53,8 +53,8 @@ def list_candidates(
     """
     if format_of(_path(task)) and (extras.compiled or extras.int8):
         raise SmokescopeError(
-            f"{task.model} is an exported model, which is measured as it is: --compiled and --int8 need the "
-            "safetensors model"
+            f"{task.model} is an exported model, to be measured as it is: --compiled and --int8 need "
+            "the safetensors model"
         )
     beside = [_file(replace(task, model=str(each)), f", {each}") for each in dict.fromkeys(extras.also)]
     for each in (_path(task), *extras.also):
@@ -78,7 +78,7 @@ def _path(task: Task) -> Path | None:
 def _file(task: Task, more: str = "") -> Candidate:
     engine = format_of(_path(task))
     if engine is None:
-        raise SmokescopeError(f"{task.model} is no exported model: name an .onnx or .xml file")
+        raise SmokescopeError(f"{task.model} is not an exported model: name an .onnx or .xml file")
     return Candidate(NAMES[engine] + more, task, command(task))
 
 

@@ -80,7 +80,7 @@ def measure(
             except SmokescopeError as error:
                 complain(SmokescopeError(f"{each.name} is left out: {error}"))
         if not workers:
-            raise SmokescopeError("there is nothing to measure: no engine runs the model")
+            raise SmokescopeError("nothing to measure: no engine here can run the model")
         asked = {name: worker.ask for name, worker in workers.items()}
         times = take_turns(asked, rounds, pause=PAUSE, show=show)
         seconds = quiet_medians(times)

@@ -72,7 +72,7 @@ class Worker:
         assert self._process.stdout is not None  # noqa: S101  # it is a pipe
         line = self._process.stdout.readline()
         if not line:
-            raise SmokescopeError(f"the process ended by itself, with code {self._process.wait()}")
+            raise SmokescopeError(f"the process ended unexpectedly, with exit code {self._process.wait()}")
         told = json.loads(line)
         if "error" in told:
             raise SmokescopeError(told["error"])

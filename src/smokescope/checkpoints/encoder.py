@@ -68,7 +68,9 @@ def _read_state_dict(path: Path) -> dict[str, Tensor]:
                 "or holds code, none of which was run"
             ) from error
     if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
-        raise SmokescopeError(f"{path} holds a {type(state).__name__}, not parameter names and their tensors")
+        raise SmokescopeError(
+            f"{path} holds a {type(state).__name__}, not parameter names with their tensors"
+        )
     for name, value in state.items():
         if not isinstance(value, Tensor):
             raise SmokescopeError(
@@ -100,7 +102,7 @@ def _checked(name: str, tensor: Tensor, own: Tensor, path: Path) -> Tensor:
         raise SmokescopeError(f"{path} holds {name} as something other than plain floating-point values")
     cast_to_own = tensor.detach().to(own.dtype)
     if not cast_to_own.isfinite().all():
-        raise SmokescopeError(f"{path} is spoilt: {name} holds infinite or undefined (NaN) values")
+        raise SmokescopeError(f"{path} is unusable: {name} holds infinite or undefined (NaN) values")
     return cast_to_own
 
 

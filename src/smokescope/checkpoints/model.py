@@ -63,9 +63,9 @@ def load_model(path: Path) -> Pipeline:
     """
     tensors, metadata = read_tensors(path)
     if metadata.get("architecture") not in get_args(Architecture):
-        raise SmokescopeError(f"{path} is not a model of smokescope's: its metadata does not say so")
+        raise SmokescopeError(f"{path} is not a smokescope model: its metadata names no known architecture")
     if metadata.get("sha256") != checksum(tensors):
-        raise SmokescopeError(f"{path} is damaged: its weights are not those it was written with")
+        raise SmokescopeError(f"{path} is damaged: its weights do not match its checksum; get a fresh copy")
     try:
         network = build_model(from_plain(ModelSettings, json.loads(metadata["settings"])))
         network.load_state_dict(dequantise(tensors))

@@ -28,7 +28,7 @@ def quantise_weight(weight: Tensor, levels: int = LEVELS) -> tuple[Tensor, Tenso
     """
     weight = weight.detach().float()
     if not weight.isfinite().all():
-        raise ValueError("infinite or undefined (NaN) values have no place among 8-bit ones")
+        raise ValueError("infinite or undefined (NaN) values cannot be stored in 8 bits")
     largest = weight.flatten(1).abs().amax(1)
     scale = torch.where(largest > 0, largest / levels, 1.0)  # a channel of zeros needs no scale
     exact = weight / _along(scale, weight)

@@ -46,7 +46,7 @@ def rewrite_model(
     try:
         save_model(_changed(load_model(source), changes), target, notes, int8=eight)
     except ValueError as error:
-        raise SmokescopeError(f"{source} cannot be rewritten so: {error}") from error
+        raise SmokescopeError(f"{source} cannot be rewritten with these values: {error}") from error
 
 
 def _read_figures(path: Path) -> dict[str, object]:
@@ -55,7 +55,7 @@ def _read_figures(path: Path) -> dict[str, object]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not found.keys() >= FIGURES:
-        raise SmokescopeError(f"{path} has no figures: evaluate --json writes such a file")
+        raise SmokescopeError(f"{path} holds no figures: make such a file with `smokescope evaluate --json`")
     return found
 
 

@@ -92,5 +92,5 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        complain(SmokescopeError(f"what there is to say or keep cannot be written: {plain_reason(error)}"))
+        complain(SmokescopeError(f"the output cannot be written: {plain_reason(error)}"))
         sys.exit(2)

@@ -70,12 +70,12 @@ def benchmark(
     typer.echo(f"{name}, pictures of {width} x {height} one at a time; {machine(threads)}\n")
     typer.echo(f"{as_table(measured.rows)}\n\n{advice(measured.rows, threads)}")
     if measured.busy:
-        typer.echo("The machine was busy with other things: measure again when it is quiet.")
+        typer.echo("The machine was busy with other work: measure again when it is idle.")
 
 
 def _parse(size: str) -> tuple[int, int]:
     """Width and height, of a text such as 640x480."""
     match = re.fullmatch(r"([0-9]{1,5})x([0-9]{1,5})", size)
     if match is None or not all(0 < int(side) <= LARGEST for side in match.groups()):
-        raise SmokescopeError(f"{size} is no size: give width and height in pixels, such as 640x480")
+        raise SmokescopeError(f"{size} is not a size: give width and height in pixels, such as 640x480")
     return int(match[1]), int(match[2])

@@ -36,17 +36,19 @@ def convert(
     A .pth file is read as weights only: code in it is never run. Anything but ResNet-50 is refused.
     """
     if out.suffix.lower() != ".safetensors":
-        raise SmokescopeError(f"{out} must end in .safetensors: loading goes by a file's ending")
+        raise SmokescopeError(f"{out} must end in .safetensors: files are recognised by their ending")
     if source.suffix.lower() == ".safetensors":
         if stride:
-            raise SmokescopeError(f"{source} is a model, and strides as it does: leave --stride out")
+            raise SmokescopeError(f"{source} is a model, whose strides are fixed: leave --stride out")
         from smokescope.checkpoints.rewrite import rewrite_model
 
         rewrite_model(source, out, _numbers(override or []), int8=int8, figures=figures)
         typer.echo(f"{out}: {out.stat().st_size / 2**20:.1f} MiB")
         return
     if int8 or override or figures:
-        raise SmokescopeError(f"{source} is no .safetensors file: --int8, --set and --figures are for models")
+        raise SmokescopeError(
+            f"{source} is not a .safetensors model, which --int8, --set and --figures need: leave them out"
+        )
     from smokescope.checkpoints.encoder import convert_encoder
 
     strides = stride or "v1.5"

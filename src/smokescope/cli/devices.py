@@ -19,5 +19,5 @@ def enough_memory(what: Path | str, advice: str = "make it smaller first") -> It
         yield
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_ROOM):
-            raise SmokescopeError(f"{what} does not fit into the memory: {advice}") from error
+            raise SmokescopeError(f"{what} does not fit into memory: {advice}") from error
         raise

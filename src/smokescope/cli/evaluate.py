@@ -93,13 +93,13 @@ def evaluate(
     from smokescope.report.page import encode_page
 
     if samples == 1:
-        raise SmokescopeError("one sample cannot differ from itself: compare with 2 samples or more")
+        raise SmokescopeError("--samples 1 shows no spread: ask for 2 or more")
     if samples and not data:
-        raise SmokescopeError("samples are compared on pictures with smoke: name some by --data")
+        raise SmokescopeError("--samples needs pictures with smoke: name a data set with --data")
     targets = _targets(json_file, csv_file, out)
     data, negatives = data or [], negatives or []
     if not data and not negatives:
-        raise SmokescopeError("there is nothing to measure on: name a folder by --data or --negatives")
+        raise SmokescopeError("nothing to measure on: name a folder with --data or --negatives")
     for folder in data:
         list_pairs(folder)  # complains of a folder of the other kind
     for folder in negatives:
@@ -112,7 +112,7 @@ def evaluate(
         try_file(path, [*files_of(model), *files_of(against), *([scenes] if scenes else [])])
     segmenter = load_segmenter(model, device, _sampling(engine, model) if samples else engine)
     if samples and not segmenter.engine.can_sample:
-        raise SmokescopeError(f"{model or 'the model'} has no samples to draw here: leave --samples out")
+        raise SmokescopeError(f"{model or 'the model'} cannot draw samples here: leave --samples out")
     peer = load_segmenter(against, device, engine) if against else None
 
     names = _names(sets)
@@ -209,7 +209,7 @@ def _targets(json_file: Path | None, csv_file: Path | None, out: Path | None) ->
     kinds: dict[Path, Kind] = {}
     for path, kind in asked:
         if path and kinds.setdefault(path.resolve(), kind) != kind:
-            raise SmokescopeError(f"{path} is to be two results at once: give them different names")
+            raise SmokescopeError(f"{path} is named for two different results: give each its own name")
     return {path: kind for path, kind in asked if path}
 
 

@@ -40,11 +40,11 @@ def export(
     from smokescope.export.files import export_model
 
     if calibrate and not int8:
-        raise SmokescopeError("--calibrate is for --int8, which is not given")
+        raise SmokescopeError("--calibrate needs --int8: add it, or leave --calibrate out")
     found = export_model(model, format, out, int8=int8, calibrate=calibrate or [], monte_carlo=monte_carlo)
     told = (
         f"its maps differ from PyTorch's by {found.difference:.1e} at most"
         if found.correlation is None
         else f"in 8 bits, its maps follow PyTorch's with a correlation of {found.correlation:.3f} or more"
     )
-    typer.echo(f"{out} is written; {told}")
+    typer.echo(f"{out} was written; {told}")

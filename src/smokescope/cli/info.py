@@ -66,7 +66,7 @@ def _embedded() -> Section:
     from smokescope.checkpoints.embedded import embedded_weights, model_file
 
     if embedded_weights() is None:
-        return {"weights": "none in this version"}
+        return {"weights": "none in this build"}
     with model_file(None) as path:
         return _describe(path)
 

@@ -138,7 +138,7 @@ def _annotate_video(path: Path) -> Annotate:
         from smokescope.report.annotate import annotate_video
     except ImportError:
         raise SmokescopeError(
-            f"{path} is a video, which needs PyAV: install it with pip install 'smokescope[video]'"
+            f"{path} is a video, and reading it needs PyAV: pip install 'smokescope[video]'"
         ) from None
     return annotate_video
 

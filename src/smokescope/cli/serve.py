@@ -46,7 +46,9 @@ def serve(
 ) -> None:
     """Serve a web page and an HTTP API until stopped (Ctrl-C, SIGTERM). See docs/serve.md."""
     if any(find_spec(each) is None for each in ("fastapi", "uvicorn", "python_multipart")):
-        raise SmokescopeError("`serve` needs packages that are not here: pip install 'smokescope[serve]'")
+        raise SmokescopeError(
+            "`serve` needs packages that are not installed: pip install 'smokescope[serve]'"
+        )
     from smokescope.serve.limits import Limits, check_access
     from smokescope.serve.model import describe
     from smokescope.serve.server import bind, make_server

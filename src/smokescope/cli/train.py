@@ -87,15 +87,17 @@ def train(
     if resume:
         if data or config or override or encoder or models or folds or fold or cache or skip_bad:
             raise SmokescopeError(
-                "--resume goes on with the run's own settings: it takes --out and --device only"
+                "--resume keeps the run's own settings: give only --out and --device with it"
             )
         settings, inputs = run.settings(), run.inputs()
     elif encoder and models:
-        raise SmokescopeError("--encoder and --model each give the first weights: choose one")
+        raise SmokescopeError("--encoder and --model both set the initial weights: choose one")
     elif fold and not folds:
-        raise SmokescopeError("--fold names a fold of a file: give the file by --folds")
+        raise SmokescopeError("--fold needs the file that lists the folds: give it with --folds")
     elif data is None:
-        raise SmokescopeError("--data DIR is missing: the folder that the configuration's sources are below")
+        raise SmokescopeError(
+            "--data DIR is missing: name the folder that contains the configuration's sources"
+        )
     else:
         run.refuse_another()
         settings = read_settings(config or "default", override or [])
@@ -124,16 +126,16 @@ def train(
             show = stack.enter_context(progress_bar("training"))
             board = stack.enter_context(closing(TensorBoard(run.path / "tensorboard")))
             watchers = [_Bar(show), _Samples(run), board]
-        with enough_memory("training", "a smaller batch, size or side may"):
+        with enough_memory("training", "try a smaller batch, size or side"):
             found = train_model(settings, pictures, run, fabric, Observers(*watchers), inputs, resume=resume)
     if not fabric.is_global_zero:
         return
     page = write_run_page(run)
-    typer.echo(f"the model is {run.model_file}, its report {page}")
+    typer.echo(f"the model is {run.model_file}, and its report {page}")
     if found is not None:
         f, alarm = found.report["f_beta"], found.report["alarm"]
         typer.echo(
-            f"on scenes kept apart: f_beta mean {_short(f['mean'])}, mse {_short(found.report['mse'])}, "
+            f"on held-out scenes: f_beta mean {_short(f['mean'])}, mse {_short(found.report['mse'])}, "
             f"false alarms {_short(alarm['false_alarm_rate'])}"
         )
         if note := unfitted(settings, found):

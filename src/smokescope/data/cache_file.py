@@ -77,7 +77,9 @@ def read_cache(file: Path) -> Content | None:
     try:
         with file.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
-                raise SmokescopeError(f"{file} is not a smokescope cache and stays as it is: name another")
+                raise SmokescopeError(
+                    f"{file} is not a smokescope cache, and was left as it is: name another folder"
+                )
             # index and pixels by one handle: the name may stand for another file a moment later
             content = np.memmap(stream, np.uint8, "c")  # "c": nothing that is written reaches the file
     except FileNotFoundError:
@@ -138,7 +140,7 @@ def reread_cache(file: Path, key: str) -> Content:
     """
     content = read_cache(file)
     if content is None or content.index["key"] != key:
-        raise SmokescopeError(f"{file} was changed while in use: start again")
+        raise SmokescopeError(f"{file} was changed while in use: run the command again")
     return content
 
 

@@ -159,16 +159,16 @@ def read_statuses(path: Path, sets: Sequence[PictureSet]) -> dict[PictureName, S
             except SmokescopeError as error:
                 problems.append(error)
     if problems:
-        raise SmokescopeError(f"{path} does not speak of all the data:", problems)
+        raise SmokescopeError(f"{path} does not cover all of the data:", problems)
     if not found:
-        raise SmokescopeError(f"{path} speaks of none of the data: leave --scenes out")
+        raise SmokescopeError(f"{path} covers none of the data: leave --scenes out")
     return found
 
 
 def _read_found(record: Record, others: Mapping[str, Kind]) -> Found:
     nearest = PictureName(*(record.take("nearest").take(key).read(str) for key in PictureName._fields))
     if nearest.set not in others:
-        raise record.wrong('has a nearest picture of none of the "others"')
+        raise record.wrong('names a nearest picture that is in none of the "others"')
     status = record.take("status")
     similarity = record.take("similarity").read(float)
     match status.read(str):

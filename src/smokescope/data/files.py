@@ -117,7 +117,9 @@ def try_file(path: Path, others: Iterable[Path] = ()) -> None:
     """
     place = path.resolve()
     if any(place == other.resolve() for other in others):
-        raise SmokescopeError(f"{path} is a file that this needs, and would be replaced: give another name")
+        raise SmokescopeError(
+            f"{path} is also an input or another result, and would be overwritten: give another name"
+        )
     try_folder(path.parent)
     _refuse_others(path)
 

@@ -35,7 +35,7 @@ class Folds:
         if not 1 <= fold <= len(self.folds):
             raise SmokescopeError(f"there is no fold {fold}: choose from 1 to {len(self.folds)}")
         if of not in self.sets:
-            raise SmokescopeError(f"the folds know no set {of}, only {', '.join(self.sets)}")
+            raise SmokescopeError(f"the folds have no set {of}, only {', '.join(self.sets)}")
         return sorted(picture.name for picture in self.folds[fold - 1] if picture.set == of)
 
     def training(self, fold: int, of: str) -> list[str]:

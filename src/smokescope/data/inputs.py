@@ -70,7 +70,7 @@ def collect_pictures(
     for given in _expand(inputs, problems):
         if same_folder(given, out):
             raise SmokescopeError(
-                f"{given} is both read and written to, and the next run would read this one's results: "
+                f"{given} is both input and output folder, and the next run would read this one's results: "
                 "name another output folder"
             )
         try:

@@ -77,7 +77,9 @@ def list_pairs(folder: Path) -> Listing:
     """
     listing = try_pairs(folder)
     if listing is None:
-        raise SmokescopeError(f"{folder} is not a data set: it has none of {_known_layouts()}")
+        raise SmokescopeError(
+            f"{folder} is not a data set: it has none of the folder pairs {_known_layouts()}"
+        )
     return listing
 
 
@@ -95,7 +97,7 @@ def try_pairs(folder: Path) -> Listing | None:
     if not pictures:
         raise SmokescopeError(f"the folder {pictures_in} holds no pictures")
     if not masks:
-        raise SmokescopeError(f"the folder {masks_in} holds no masks: they must be pictures")
+        raise SmokescopeError(f"the folder {masks_in} holds no masks: masks must be picture files")
     pairs, problems, used = [], list[SmokescopeError](), set[str]()
     for name, same_name in sorted(pictures.items()):
         # a_mask is the mask of a, unless a picture has that very name
@@ -131,7 +133,7 @@ def list_negatives(folder: Path) -> Listing:
     if mask := next(likely, None):
         raise SmokescopeError(
             f"{mask} looks like a mask: name a data set with both its folders ({_known_layouts()}), or a "
-            "folder of nothing but pictures"
+            "folder with nothing but pictures"
         )
     single = [Pair(name, paths[0], None) for name, paths in sorted(pictures.items()) if len(paths) == 1]
     problems = [_ambiguous(name, paths) for name, paths in sorted(pictures.items()) if len(paths) > 1]
@@ -167,7 +169,7 @@ def refuse_among(out: Path, listing: Listing) -> None:
         for file in (pair.picture, pair.mask):
             root = file and file.parents[pair.name.count("/")]
             if root and out.resolve().is_relative_to(root.resolve()):
-                raise SmokescopeError(f"{out} lies in {root}, among the data: name another output folder")
+                raise SmokescopeError(f"{out} lies inside {root}, among the data: name another output folder")
 
 
 def read_pair(pair: Pair) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
@@ -251,9 +253,9 @@ def refuse_problems(listing: Listing, skip_bad: bool) -> None:
     problems = listing.problems
     if problems and not skip_bad:
         if len(problems) == 1:
-            raise SmokescopeError(f"{problems[0]} (--skip-bad goes on without)")
+            raise SmokescopeError(f"{problems[0]} (--skip-bad leaves it out)")
         raise SmokescopeError(
-            f"{len(problems)} things are wrong with the data (--skip-bad goes on without):", problems
+            f"{len(problems)} things are wrong with the data (--skip-bad leaves those files out):", problems
         )
     if not listing.pairs:
         raise SmokescopeError("no usable picture is left:", problems)
@@ -261,7 +263,7 @@ def refuse_problems(listing: Listing, skip_bad: bool) -> None:
 
 def _ambiguous(name: str, files: Sequence[Path]) -> SmokescopeError:
     listed = ", ".join(map(str, files))
-    return SmokescopeError(f"{name} is ambiguous, several files have its name: {listed}")
+    return SmokescopeError(f"{name} is ambiguous: several files have this name: {listed}")
 
 
 def _find_layout(folder: Path) -> tuple[Path, Path] | None:

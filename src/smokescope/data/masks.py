@@ -56,7 +56,7 @@ def _as_map(image: Image.Image, path: Path) -> NDArray[np.float32]:
         )
     if white == 255 and (values == 1).any() and np.isin(values, (0, 1, 255)).all():
         raise SmokescopeError(
-            f"{path} holds 1 and 255, one of them smoke and the other perhaps what nobody decided: "
+            f"{path} holds 1 and 255, one of them smoke and the other perhaps undecided: "
             "save smoke as 255 and all else as 0"
         )
     return values / np.float32(white)

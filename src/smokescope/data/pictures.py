@@ -38,7 +38,7 @@ _UPRIGHT = {  # EXIF orientation -> what undoes it
     8: Image.Transpose.ROTATE_90,
 }
 
-_UNCLEAR = {"F": "floating-point values, and nothing says which of them is white", "LAB": "Lab colours"}
+_UNCLEAR = {"F": "floating-point values, of which the white one is unknown", "LAB": "Lab colours"}
 _UNNAMED = "the picture"  # what complaints call one that did not come from a file
 
 

@@ -159,10 +159,10 @@ def read_groups(record: Record, word: str, sets: Mapping[str, Kind]) -> list[lis
         group = list[PictureName]()
         for name, names in part.take("pictures").parts().items():
             if name not in sets:
-                raise names.wrong('belongs to none of the "sets"')
+                raise names.wrong('is none of the "sets"')
             group += [PictureName(name, item.read(str)) for item in names.items()]
         if len(seen.union(group)) < len(seen) + len(group):
-            raise part.wrong("lists a picture that was listed before")
+            raise part.wrong("lists a picture that is already in another group")
         seen.update(group)
         groups.append(group)
     return groups

@@ -79,7 +79,9 @@ def read_scribble(path: Path) -> NDArray[np.uint8]:
     """
     with decode(path) as image:
         if image.mode == "1":
-            raise SmokescopeError(f"{path} is black and white: a mask, not a scribble with values 0, 1 and 2")
+            raise SmokescopeError(
+                f"{path} is black and white: it is a mask, not a scribble with values 0, 1 and 2"
+            )
         numbers = _as_numbers(image)
         colours = _as_colours(image) if image.mode in ("P", "PA", "RGB", "RGBA") else None
         if numbers is not None and colours is not None and not np.array_equal(numbers, colours):

@@ -58,7 +58,7 @@ def find_set(names: Iterable[str], folder: Path) -> str:
     for name in known:
         if parts[-name.count("/") - 1 :] == tuple(name.split("/")):
             return name
-    raise SmokescopeError(f"nothing is known of {folder}: the sets are called {', '.join(sorted(known))}")
+    raise SmokescopeError(f"{folder} is none of the known sets: {', '.join(sorted(known))}")
 
 
 def _list_set(name: str, folder: Path) -> PictureSet:

@@ -47,7 +47,7 @@ class VideoReader:
 
     def __init__(self, path: Path, container: InputContainer) -> None:
         if not container.streams.video:
-            raise SmokescopeError(f"{path} has no pictures in it, only sound or text")
+            raise SmokescopeError(f"{path} holds no pictures, only sound or text")
         self._path, self._container = path, container
         self._stream = container.streams.video[0]
         self._stream.thread_type = "AUTO"
@@ -89,7 +89,7 @@ def open_video(path: Path) -> Iterator[VideoReader]:
         SmokescopeError: The file is missing, no video, or damaged; the last also while frames are read.
     """
     with open_input(path) as stream:
-        with _explained(f"{path} is no video, or its beginning is damaged"):
+        with _explained(f"{path} is not a video, or its beginning is damaged"):
             # a stream and no other protocol: a playlist in disguise gets to open nothing
             container = av.open(stream, "r", options={"protocol_whitelist": "pipe"})
         with container:

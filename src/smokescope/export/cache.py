@@ -65,7 +65,9 @@ def cache_folder() -> Path:
     try:
         home = Path.home()
     except RuntimeError:
-        raise SmokescopeError("this user has no home: name a folder in SMOKESCOPE_CACHE") from None
+        raise SmokescopeError(
+            "this user has no home folder: set SMOKESCOPE_CACHE to a folder for exported models"
+        ) from None
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "smokescope"
     if sys.platform == "win32":
@@ -77,7 +79,7 @@ def cache_folder() -> Path:
 def _export(path: Path, format: Format, out: Path) -> None:
     from smokescope.export.files import export_model  # here: it loads torch
 
-    log.info("%s is exported to %s, once: this takes a minute or two", path.name, format)
+    log.info("exporting %s to %s, this once: it takes a minute or two", path.name, format)
     export_model(path, format, out)
 
 
@@ -97,8 +99,8 @@ def _keep(folder: Path, place: Path, model: str) -> Path:
         return place
     except SmokescopeError as error:
         log.warning(
-            "the exported model is not kept, and made again next time, unless SMOKESCOPE_CACHE names another "
-            "folder: %s",
+            "the exported model could not be kept and will be made again next time, unless SMOKESCOPE_CACHE "
+            "names another folder: %s",
             error,
         )
         return folder

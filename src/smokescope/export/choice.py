@@ -36,7 +36,7 @@ def load_by(model: Path | None, device: str, engine: EngineName | None) -> Engin
     if own is not None:
         if engine not in (None, "auto", own):
             raise SmokescopeError(
-                f"{model} runs in {PACKAGES[own]} alone: choose that engine, or give the safetensors model"
+                f"{model} runs only in {PACKAGES[own]}: choose that engine, or give the safetensors model"
             )
         return load_engine(model, device)
     if engine == "auto":

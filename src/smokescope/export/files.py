@@ -59,9 +59,9 @@ def export_model(
             engine's answer is not PyTorch's.
     """
     if out.suffix != ENDINGS[format]:
-        raise SmokescopeError(f"{out} must end in {ENDINGS[format]}: loading goes by a file's ending")
+        raise SmokescopeError(f"{out} must end in {ENDINGS[format]}: files are recognised by their ending")
     if int8 and format != "openvino":
-        raise SmokescopeError("NNCF cannot bring our ONNX graphs to 8 bits: export with --format openvino")
+        raise SmokescopeError("--int8 is not available for ONNX: export with --format openvino")
     need("onnxruntime" if format == "onnx" else "openvino", *(["nncf"] if int8 else []))
     try_file(out)  # now: exporting takes minutes
     pipeline, notes = _read(model)

@@ -115,9 +115,7 @@ def need(*packages: str) -> None:
         SmokescopeError: One is not.
     """
     if missing := [each for each in packages if find_spec(each) is None]:
-        raise SmokescopeError(
-            f"exporting needs {' and '.join(missing)}: install with pip install 'smokescope[export]'"
-        )
+        raise SmokescopeError(f"exporting needs {' and '.join(missing)}: pip install 'smokescope[export]'")
 
 
 @contextmanager

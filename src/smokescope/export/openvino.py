@@ -56,7 +56,9 @@ def to_openvino(onnx: bytes, quantise: Callable[[Model], Model] | None = None) -
     del metadata[CHECKSUM]  # of the ONNX file
     input = from_plain(InputSettings, json.loads(metadata["input"]))
     if input.fit == "aspect" and input.height * input.width > LARGEST**2:
-        raise SmokescopeError(f"OpenVINO takes inputs of up to {LARGEST} x {LARGEST} pixels: export as ONNX")
+        raise SmokescopeError(
+            f"OpenVINO accepts network inputs of up to {LARGEST} x {LARGEST} pixels: export as ONNX"
+        )
     model = _read(onnx)
     if quantise is not None:
         model, metadata["precision"] = quantise(model), "int8"

@@ -37,7 +37,7 @@ class Samples(nn.Module):
         super().__init__()
         if not isinstance(pipeline.network, SmokeBVM):
             architecture = pipeline.network.settings.architecture
-            raise SmokescopeError(f"a {architecture} has no samples to draw: leave --monte-carlo out")
+            raise SmokescopeError(f"a {architecture} model cannot draw samples: leave --monte-carlo out")
         self.pipeline = pipeline
 
     @property

@@ -114,7 +114,7 @@ class Segmenter:
 
         if not isinstance(self.engine, TorchEngine):
             raise SmokescopeError(
-                "this needs the model itself: use its safetensors file, not an exported one"
+                "this needs the PyTorch model: use its safetensors file, not an exported one"
             )
         return self.engine.pipeline
 
@@ -185,7 +185,7 @@ def _refuse_unless(finite: bool) -> None:
         SmokescopeError: Not all values of the maps are finite.
     """
     if not finite:
-        raise SmokescopeError("the model gives values that are no numbers: its file is of no use")
+        raise SmokescopeError("the model produced NaN or infinite values: its file is unusable")
 
 
 def as_pixels(picture: Picture) -> NDArray[np.uint8]:
@@ -204,10 +204,10 @@ def as_pixels(picture: Picture) -> NDArray[np.uint8]:
         case np.ndarray():
             if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or not picture.size:
                 raise SmokescopeError(
-                    f"an array of shape {list(picture.shape)} and type {picture.dtype} is no picture: "
+                    f"an array of shape {list(picture.shape)} and type {picture.dtype} is not a picture: "
                     "give height x width x 3 RGB values as uint8"
                 )
             return picture
     raise SmokescopeError(
-        f"a {type(picture).__name__} is no picture: give a path, bytes, a Pillow image or RGB"
+        f"a {type(picture).__name__} is not a picture: give a path, bytes, a Pillow image or RGB"
     )

@@ -59,7 +59,7 @@ class ObjectiveSettings:
         refuse_outside(self, 0, math.inf, *weights)
         refuse_up_to_zero(self, "temperature_scale", "window", "sigma_p", "sigma_t", "shrink")
         if self.window % 2 == 0:
-            raise ValueError(f"window must have a middle, an odd side, not {self.window}")
+            raise ValueError(f"window must be odd, to have a middle, not {self.window}")
 
 
 class Terms(NamedTuple):

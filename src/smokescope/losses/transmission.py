@@ -33,7 +33,7 @@ def transmission_loss(
         shrink: by which both maps are averaged first; 1 leaves them.
     """
     if window < 1 or window % 2 == 0:
-        raise ValueError(f"a window has an odd side of at least 1, not {window}")
+        raise ValueError(f"the window must be an odd number of pixels, 1 or more, not {window}")
     maps = [at_least_float32(probability), at_least_float32(transmission.detach())]
     if shrink > 1:  # a last block that sticks out is averaged over the pixels it has
         maps = [functional.avg_pool2d(m, shrink, ceil_mode=True) for m in maps]

@@ -66,7 +66,7 @@ class Draws:
             ValueError: The other saw other pictures.
         """
         if (self.scenes, *self._counts().values()) != (other.scenes, *other._counts().values()):
-            raise ValueError("draws of other pictures cannot be compared")
+            raise ValueError("draws of different pictures cannot be compared")
         return self._around(list(map(difference, self.drawn, other.drawn)))
 
     def _around(self, drawn: Sequence[Report]) -> Interval:

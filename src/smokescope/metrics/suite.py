@@ -111,7 +111,7 @@ class SmokeMetrics(nn.Module):
             ValueError: Shapes differ, values are out of range, or `sampled` came without `maps`.
         """
         if sampled is not None and maps is None:
-            raise ValueError("sampled maps came without the sampling-free maps that they are compared with")
+            raise ValueError("sampled maps need the sampling-free maps that they are compared with")
         # all of a batch is checked before any of it counts
         probability, mask = check_pictures(probability, mask)
         maps = None if maps is None else check_maps(maps, mask.shape)

@@ -165,9 +165,7 @@ class SmokeBVM(nn.Module):
     def sample_blocks(self, encoding: Encoding, keys: Tensor, count: int, block: int = 8) -> Iterator[Tensor]:
         """Draw `count` samples of the logits, in blocks [at most `block`, N, 1, H, W]. Expects eval mode."""
         if count < 1 or block < 1:
-            raise ValueError(
-                f"at least one sample, in blocks of at least one, not {count} in blocks of {block}"
-            )
+            raise ValueError(f"count and block must be 1 or more, not {count} and {block}")
         for start in range(0, count, block):
             numbers = torch.arange(start, min(start + block, count), device=keys.device)
             logits = self.draw(encoding, fold_in(keys, numbers[:, None]).flatten())

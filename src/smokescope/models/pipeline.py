@@ -97,7 +97,7 @@ class Pipeline(nn.Module):
             ValueError: The network has nothing to draw samples from.
         """
         if not isinstance(self.network, SmokeBVM):
-            raise ValueError(f"a {self.network.settings.architecture} has one answer, and nothing to sample")
+            raise ValueError(f"a {self.network.settings.architecture} model cannot draw samples")
         maps = self.network.sample(self.prepare(pictures), count, keys, block, self.temperature)
         return enlarge_samples(maps, pictures)
 

@@ -32,7 +32,7 @@ class UNet(nn.Module):
     def __init__(self, settings: ModelSettings = UNET, encoder: Encoder | None = None) -> None:
         super().__init__()
         if settings.architecture != "unet":
-            raise ValueError(f"these settings are of a {settings.architecture}, not of a unet")
+            raise ValueError(f"these settings describe a {settings.architecture}, not a unet")
         s = self.settings = settings
         self.encoder = encoder or ResNet(s.encoder_stride, s.encoder_layers, s.encoder_width)
         self.normalise = Normalise(s.mean, s.std)

@@ -20,7 +20,7 @@ def minimum_filter(x: Tensor, size: int) -> Tensor:
         size: odd side of the window.
     """
     if size < 1 or size % 2 == 0:
-        raise ValueError(f"a window has an odd side of at least 1, not {size}")
+        raise ValueError(f"the window must be an odd number of pixels, 1 or more, not {size}")
     return _running_minimum(_running_minimum(x, size, -1), size, -2)
 
 

@@ -9,7 +9,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from smokescope.serve.refusals import Refusal
 from smokescope.serve.service import Service
 
-_bearer = HTTPBearer(auto_error=False, description="Needed where the service was started with a token.")
+_bearer = HTTPBearer(auto_error=False, description="Needed if the service was started with a token.")
 
 
 class Access:
@@ -27,5 +27,7 @@ class Access:
             Refusal: The token is missing or wrong, or another site's page asks in a visitor's name.
         """
         if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            raise Refusal(HTTPStatus.FORBIDDEN, "pages of other sites may not use this service")
+            raise Refusal(
+                HTTPStatus.FORBIDDEN, "pages of other sites may not use this service: open its own page"
+            )
         self.service.check_token(given.credentials if given else None)

@@ -11,28 +11,30 @@ from smokescope.serve.engine import Timings
 from smokescope.serve.maps import all_pngs
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Nats = Annotated[float, Field(ge=0, le=0.7, description="Mean uncertainty in nats; 0.693 (ln 2) at most.")]
-Png = Annotated[str, Field(description="A grey PNG of 8 bits, in base64.")]
+Nats = Annotated[float, Field(ge=0, le=0.7, description="Mean uncertainty in nats, at most 0.693 (ln 2).")]
+Png = Annotated[str, Field(description="An 8-bit grey PNG in base64.")]
 
 
 class RegionAnswer(BaseModel):
     """A connected area that may be smoke; pixels are the picture's own, upright."""
 
     verdict: Literal["smoke", "unsure"]
-    box: Annotated[list[int], Field(min_length=4, max_length=4, description="x0, y0, x1, y1.")]
-    area: Annotated[int, Field(ge=1, description="In pixels.")]
+    box: Annotated[
+        list[int], Field(min_length=4, max_length=4, description="Left, top, right and bottom, in pixels.")
+    ]
+    area: Annotated[int, Field(ge=1, description="Area in pixels.")]
     share: Share
-    probability: Annotated[Share, Field(description="Mean over the region.")]
+    probability: Annotated[Share, Field(description="Mean probability over the region.")]
     peak: Share
     total: Nats
     aleatoric: Nats
     epistemic: Nats
-    doubt: Annotated[Nats, Field(description="Epistemic uncertainty at the peak, which the verdict heeds.")]
-    polygon: Annotated[list[tuple[int, int]], Field(min_length=3, description="The outline, x and y.")]
+    doubt: Annotated[Nats, Field(description="Epistemic uncertainty at the peak, which the verdict uses.")]
+    polygon: Annotated[list[tuple[int, int]], Field(min_length=3, description="Outline as x and y pairs.")]
 
 
 class Means(BaseModel):
-    """Over the whole picture."""
+    """Means over the whole picture."""
 
     probability: Share
     total: Nats
@@ -44,10 +46,10 @@ class Milliseconds(BaseModel):
     """Where the time went."""
 
     upload: float
-    wait: Annotated[float, Field(description="In the queue, and for the model.")]
+    wait: Annotated[float, Field(description="Time in the queue and waiting for the model.")]
     decode: float
-    predict: Annotated[float, Field(description="With the others of its batch.")]
-    batch: Annotated[int, Field(ge=1, description="Pictures in the batch.")]
+    predict: Annotated[float, Field(description="Time of the whole batch in the model.")]
+    batch: Annotated[int, Field(ge=1, description="Number of pictures in the batch.")]
 
 
 class Maps(BaseModel):
@@ -73,12 +75,12 @@ class Answer(BaseModel):
     width: Annotated[int, Field(ge=1)]
     height: Annotated[int, Field(ge=1)]
     verdict: Literal["smoke", "unsure", "nothing"]
-    share: Annotated[Share, Field(description="Of the picture that the mask covers.")]
+    share: Annotated[Share, Field(description="Share of the picture that the mask covers.")]
     mean: Means
     regions: list[RegionAnswer]
     model: ModelName
     timings: Milliseconds
-    maps: Annotated[Maps | None, Field(description="With ?maps=all only.")] = None
+    maps: Annotated[Maps | None, Field(description="Given with ?maps=all only.")] = None
 
 
 def json_answer(

@@ -73,21 +73,25 @@ class Body:
                     if self.size > limits.body_bytes:
                         raise self._too_large()
                     if self.bodies.held > limits.held_bytes:
-                        raise busy("too many large pictures are on their way at once: try again in a moment")
+                        raise busy(
+                            "too many large pictures are being uploaded at once: try again in a moment"
+                        )
                     chunks.append(chunk)
         except TimeoutError:
             raise Refusal(
                 HTTPStatus.REQUEST_TIMEOUT,
-                f"the picture did not arrive whole within {limits.upload_seconds:g} seconds: "
-                "send a smaller one, or over a faster line",
+                f"the upload took longer than {limits.upload_seconds:g} seconds: "
+                "send a smaller picture, or use a faster connection",
             ) from None
         except ClientDisconnect:  # nobody is left to read this
-            raise Refusal(HTTPStatus.BAD_REQUEST, "the connection closed too early") from None
+            raise Refusal(
+                HTTPStatus.BAD_REQUEST, "the connection was closed before the picture was complete"
+            ) from None
         return b"".join(chunks)
 
     def _too_large(self) -> Refusal:
         most = self.bodies.limits.body_bytes / 1e6
         return Refusal(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            f"the request has more than {most:g} MB, which is the most taken here: send a smaller picture",
+            f"the request has more than {most:g} MB, the limit here: send a smaller picture",
         )

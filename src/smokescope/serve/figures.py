@@ -58,12 +58,14 @@ class Figures:
         yield from _head("smokescope_pictures_total", "counter", "Pictures judged, by verdict.")
         for verdict, count in self.verdicts.items():
             yield f'smokescope_pictures_total{{verdict="{verdict}"}} {count}'
-        yield from _head("smokescope_batches_total", "counter", "Batches that the model was given.")
+        yield from _head("smokescope_batches_total", "counter", "Batches processed by the model.")
         yield f"smokescope_batches_total {batches}"
-        yield from _head("smokescope_queue_depth", "gauge", "Pictures that wait for the model.")
+        yield from _head("smokescope_queue_depth", "gauge", "Pictures waiting for the model.")
         yield f"smokescope_queue_depth {waiting}"
         name = "smokescope_segment_seconds"
-        yield from _head(name, "histogram", "From a picture's first byte to its answer, answered ones only.")
+        yield from _head(
+            name, "histogram", "Seconds from a picture's first byte to its answer, answered pictures only."
+        )
         yield from self.seconds.lines(name)
 
 

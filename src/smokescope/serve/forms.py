@@ -43,7 +43,7 @@ def file_in_form(body: bytes, content_type: str) -> bytes:
         )
         parser.write(body)
     except FormParserError:
-        raise _malformed("its parts are not as they should be") from None
+        raise _malformed("its parts are malformed") from None
     if not form.ended:
         raise _malformed("it is cut short")
     if len(form.files) != 1:

@@ -75,7 +75,7 @@ class Gate:
             log.exception("a request to %s broke", getattr(scope.get("route"), "path", "an unknown address"))
             if answered:
                 raise  # half an answer is out; the server closes the connection
-            sorry = "something broke here, and not by your fault: the service's log tells what"
+            sorry = "the service failed, through no fault of yours: its log says why"
             await problem(500, sorry)(scope, watched, answer)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:

@@ -51,5 +51,5 @@ def _kind(data: bytes) -> str | None:
 def _too_many(most: int) -> Refusal:
     return Refusal(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        f"the picture has more than {most / 1e6:g} million pixels, the most taken here: make it smaller",
+        f"the picture has more than {most / 1e6:g} million pixels, the limit here: make it smaller",
     )

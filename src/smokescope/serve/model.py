@@ -26,12 +26,12 @@ class ModelAnswer(ModelName):
     """The model in use."""
 
     architecture: str
-    parameters: Annotated[int | None, Field(description="Exported models do not say.")]
+    parameters: Annotated[int | None, Field(description="None for exported models.")]
     temperature: float
-    input: Annotated[dict[str, object], Field(description="How a picture is brought to the network.")]
+    input: Annotated[dict[str, object], Field(description="How pictures are resized for the network.")]
     verdicts: Verdicts
-    engine: Annotated[str, Field(description="What computes.")]
-    device: Annotated[str, Field(description="Where.")]
+    engine: Annotated[str, Field(description="The inference engine.")]
+    device: Annotated[str, Field(description="The device it computes on.")]
     smokescope: Annotated[str, Field(description="The version of the service.")]
 
 

@@ -50,7 +50,7 @@ class Protocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP request, as all else that is refused."""
-        refusal = problem(400, "this is no HTTP request that can be read: send it by another client")
+        refusal = problem(400, "this is not a readable HTTP request: use another client")
         head = h11.Response(status_code=400, headers=[*refusal.raw_headers, (b"connection", b"close")])
         for event in (head, h11.Data(data=bytes(refusal.body)), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")

@@ -10,15 +10,15 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 _PLAIN = {
-    404: "there is nothing at this address: GET /docs tells what there is",
-    405: "this address does not answer to that method: GET /docs tells which it does",
+    404: "there is nothing at this address: see GET /docs for what there is",
+    405: "this address does not accept that method: see GET /docs for those it accepts",
 }
 
 
 class Problem(BaseModel):
     """Why a request was refused."""
 
-    status: int = Field(description="The HTTP status again.")
+    status: int = Field(description="The HTTP status code, repeated.")
     error: str = Field(description="One sentence for a person: what is wrong, and what to do.")
 
 
@@ -60,7 +60,7 @@ def explain_refusals(app: FastAPI) -> None:
     async def invalid(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101
         faults = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
-        return problem(422, "the request's parameters are not as they should be: " + "; ".join(faults))
+        return problem(422, "the request's parameters are wrong: " + "; ".join(faults))
 
     app.add_exception_handler(Refusal, refused)
     app.add_exception_handler(HTTPException, unknown)

@@ -20,16 +20,16 @@ from smokescope.serve.refusals import Problem, Refusal, busy
 from smokescope.serve.service import Service
 
 REFUSALS = {
-    400: "The body is empty, or a form that cannot be read.",
-    401: "A token is needed, or another one.",
-    403: "Another site's page asks.",
-    406: "A map is a PNG, and the request does not accept one.",
+    400: "The body is empty, or is a form that cannot be read.",
+    401: "The token is missing or wrong.",
+    403: "The request comes from another site's page.",
+    406: "A map was asked for, but the request does not accept PNG.",
     408: "The picture did not arrive in time.",
     413: "The body is too large.",
-    415: "It is not a JPEG, PNG or WebP.",
+    415: "The body is not a JPEG, PNG or WebP picture.",
     422: "The picture is damaged or has too many pixels, or a parameter is wrong.",
     500: "Something broke in the service.",
-    503: "Too much is waiting; Retry-After says when to come again.",
+    503: "The service is busy or shutting down; Retry-After says when to try again.",
     504: "The answer was not ready in time.",
 }
 _BYTES = {"type": "string", "format": "binary"}
@@ -47,20 +47,22 @@ REQUEST: dict[str, Any] = {
 
 
 class Wishes(BaseModel):
-    """What is wanted of a picture."""
+    """What to answer with."""
 
     model_config = ConfigDict(extra="forbid")
 
     map: Annotated[
         MapName | None,
-        Field(description="Answer with a PNG. White is a probability of 1, ln 2 nats, or 0.1 of epistemic."),
+        Field(
+            description="Return this map as a PNG; white is probability 1, ln 2 nats, or 0.1 nats epistemic."
+        ),
     ] = None
-    coloured: Annotated[bool, Field(description="That PNG in the quantity's colours, not grey.")] = False
+    coloured: Annotated[bool, Field(description="Return the map in colour, not grey.")] = False
     maps: Annotated[
-        Literal["all"] | None, Field(description="Put all maps into the JSON, as grey PNGs in base64.")
+        Literal["all"] | None, Field(description="Include all maps in the JSON, as grey PNGs in base64.")
     ] = None
     side: Annotated[
-        int | None, Field(ge=16, le=16384, description="Shrink maps to a longer side of at most this.")
+        int | None, Field(ge=16, le=16384, description="Longest side of the maps; larger ones are shrunk.")
     ] = None
 
 
@@ -74,7 +76,7 @@ def segment_routes(service: Service) -> APIRouter:
         responses={
             200: {
                 "content": {"image/png": {"schema": _BYTES}},
-                "description": "Regions, or a map's PNG.",
+                "description": "The regions as JSON, or a map as PNG.",
             },
             **{status: {"model": Problem, "description": words} for status, words in REFUSALS.items()},
         },
@@ -112,7 +114,7 @@ def _wants_png(accept: str, wishes: Wishes) -> bool:
     if wishes.map and wishes.maps:
         raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "ask for one `map` or for all `maps`, not both")
     if wishes.map and not png:
-        raise Refusal(HTTPStatus.NOT_ACCEPTABLE, "a map is a PNG: accept image/png, or leave `map` out")
+        raise Refusal(HTTPStatus.NOT_ACCEPTABLE, "a map is sent as PNG: accept image/png, or leave `map` out")
     return bool(wishes.map or (png and not json))
 
 

@@ -26,7 +26,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError:
-        raise SmokescopeError(f"{host} is no address of this machine: try 127.0.0.1") from None
+        raise SmokescopeError(f"{host} is not an address of this machine: try 127.0.0.1") from None
     taken = socket.socket(family, kind)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # or a restart would have to wait minutes
     try:

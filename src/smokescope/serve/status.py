@@ -26,17 +26,17 @@ def status_routes(service: Service) -> APIRouter:
     @router.head("/livez", include_in_schema=False)  # as some probes ask
     @router.get("/livez", responses={503: {"model": Problem}})
     async def livez() -> Fine:
-        """Whether the service works at all; if not, start it anew."""
+        """Whether the service works at all; if not, restart it."""
         if not service.alive:
-            raise busy("the model does not come back: start the service anew")
+            raise busy("the model has stopped responding: restart the service")
         return Fine()
 
     @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz", responses={503: {"model": Problem}})
     async def readyz() -> Fine:
-        """Whether the service takes pictures now."""
+        """Whether the service accepts pictures now."""
         if not service.ready:
-            raise busy("the service takes no pictures: it is shutting down, or stuck", seconds=5)
+            raise busy("the service accepts no pictures: it is shutting down or stuck", seconds=5)
         return Fine()
 
     @router.get("/v1/model", responses={401: {"model": Problem}}, dependencies=[access])

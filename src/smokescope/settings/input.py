@@ -30,7 +30,7 @@ class InputSettings:
         for name in ("height", "width"):
             value = getattr(self, name)
             if type(value) is not int or value < STRIDE:
-                raise ValueError(f"{name} must be a whole number from {STRIDE} on, not {value!r}")
+                raise ValueError(f"{name} must be a whole number of {STRIDE} or more, not {value!r}")
 
 
 def network_size(height: int, width: int, settings: InputSettings) -> tuple[int, int]:

@@ -58,7 +58,7 @@ def _read(kind: object, value: object, where: str) -> object:
 
 def _read_dataclass(kind: type, value: object, where: str) -> object:
     if not isinstance(value, Mapping):
-        raise ValueError(f"{where or 'settings'} must be names and values, not {value!r}")
+        raise ValueError(f"{where or 'settings'} must be names with values, not {value!r}")
     hints = get_type_hints(kind)
     prefix = f"{where}." if where else ""
     unknown = sorted(str(name) for name in value if name not in hints)

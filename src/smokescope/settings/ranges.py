@@ -34,7 +34,7 @@ def refuse_unordered(settings: object, *names: str) -> None:
     for name in names:
         start, end = getattr(settings, name)
         if not start <= end:
-            raise ValueError(f"{name} must not end before it begins, as {start} to {end} does")
+            raise ValueError(f"{name} must run from low to high, not from {start} to {end}")
 
 
 def refuse_other_choices(settings: object) -> None:

@@ -29,4 +29,4 @@ class VerdictSettings:
         if not self.epistemic_above >= 0:
             raise ValueError(f"epistemic_above must be 0 or more, not {self.epistemic_above}")
         if not 0 <= self.least_area <= 1:
-            raise ValueError(f"least_area is a share of the picture, in [0, 1], not {self.least_area}")
+            raise ValueError(f"least_area must be a share of the picture, in [0, 1], not {self.least_area}")

@@ -66,7 +66,7 @@ def in_turn(fabric: Fabric, work: Callable[[], Result]) -> Result:
     if error is not None:
         raise error
     if failed:
-        raise SmokescopeError("another process could not go on, and says why")
+        raise SmokescopeError("another process failed: see its message")
     return work() if result is None else result
 
 

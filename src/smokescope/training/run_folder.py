@@ -103,7 +103,9 @@ class RunFolder:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(folder)
-            raise SmokescopeError(f"another process is training into {self.path} now") from None
+            raise SmokescopeError(
+                f"another process is training into {self.path}: name another folder, or wait for it to end"
+            ) from None
         except OSError:  # a file system without locks
             pass
         try:
@@ -114,7 +116,9 @@ class RunFolder:
     def refuse_another(self) -> None:
         """Raise a `SmokescopeError` if there is a run already."""
         if self.settings_file.exists():
-            raise SmokescopeError(f"{self.path} holds a run already: --resume goes on with it")
+            raise SmokescopeError(
+                f"{self.path} already holds a run: continue it with --resume, or name another folder"
+            )
         if self.states.steps():
             raise SmokescopeError(f"{self.states.folder} holds another run's states: name another folder")
 

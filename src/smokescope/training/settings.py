@@ -55,7 +55,9 @@ class Source:
         refuse_other_choices(self)
         refuse_outside(self, 0, math.inf, "weight")
         if (self.kind == "scribbles") != (self.strokes is not None):
-            raise ValueError("strokes names the folder of scribbles, and goes with that kind only")
+            raise ValueError(
+                "strokes (the folder of scribbles) is needed for kind scribbles, and for no other"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,15 +159,17 @@ class TrainingSettings:
         if self.temperature is not None:
             refuse_up_to_zero(self, "temperature")
         if self.ema >= 1:
-            raise ValueError(f"ema is a decay below 1, not {self.ema}")
+            raise ValueError(f"ema must be a decay below 1, not {self.ema}")
         if not self.data:
             raise ValueError("data must name at least one source")
         kinds = {source.kind for source in self.data}
         if "scribbles" in kinds and len(kinds) > 1:
-            raise ValueError("scribbles have a loss of their own, and cannot be mixed with other kinds")
+            raise ValueError("scribbles have their own loss and cannot be mixed with other kinds")
         whole, split = ({s.folder for s in self.data if s.whole is each} for each in (True, False))
         if both := sorted(whole & split):
-            raise ValueError(f"{both[0]} is whole in one line and split in another: what is kept would leak")
+            raise ValueError(
+                f"{both[0]} has `whole: true` in one line only: held-out pictures would be trained on"
+            )
 
     def fingerprint(self) -> str:
         """Of all that decides what comes out: not of when it is tried and saved."""
@@ -221,9 +225,11 @@ def _find(config: str, beside: Path, above: Sequence[Path] = ()) -> Path:
     if config in shipped_configurations():
         return Path(str(resources.files("smokescope") / "configs" / f"{config}.yaml"))
     if found:
-        raise SmokescopeError(f"{above[-1]} extends {found[0]}, which extends it")
+        raise SmokescopeError(
+            f"{above[-1]} extends {found[0]}, which extends it in turn: remove one `extends`"
+        )
     if above:
-        raise SmokescopeError(f"{above[-1]} extends {config}, and there is no such configuration")
+        raise SmokescopeError(f"{above[-1]} extends {config}, which does not exist")
     known = ", ".join(shipped_configurations())
     raise SmokescopeError(f"there is no configuration {config}: name a file, or one of {known}")
 
@@ -252,6 +258,6 @@ def _put(values: dict[str, object], names: Sequence[str], value: object) -> None
     for name in names[:-1]:
         inner = values.setdefault(name, {})
         if not isinstance(inner, dict):
-            raise SmokescopeError(f"{'.'.join(names)} cannot be set: {name} is no group of settings")
+            raise SmokescopeError(f"{'.'.join(names)} cannot be set: {name} is not a group of settings")
         values = inner
     values[names[-1]] = value

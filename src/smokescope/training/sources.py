@@ -60,8 +60,8 @@ class Split:
         known = self.training(folder) | self.validation(folder)
         if strangers := [pair.name for pair in cache.pairs if pair.name not in known]:
             raise SmokescopeError(
-                f"the folds do not speak of {len(strangers)} pictures of {folder}, {strangers[0]} among "
-                "them: make them anew with smokescope data scenes"
+                f"the folds do not cover {len(strangers)} pictures of {folder}, such as {strangers[0]}: "
+                "make new folds with `smokescope data scenes`"
             )
 
 
@@ -146,7 +146,7 @@ def load_data(
             validation.append(Pictures(_own_kind(cache), cache, numbers))
     if split is not None and not validation:
         raise SmokescopeError(
-            f"fold {split.fold} has no picture to validate on: it keeps none of a line that is validated"
+            f"fold {split.fold} has no picture to validate on: it holds out none of the `validated` sources"
         )
     return Data(training, sorted(validation, key=lambda pictures: pictures.kind != "pairs"))
 
@@ -159,7 +159,7 @@ def _list(root: Path, lines: Sequence[Source], split: Split | None) -> Listing:
     kept = split.validation(folder) if split is not None else set()
     if kept and try_pairs(folder) is None:
         raise SmokescopeError(
-            f"{folder} has no masks to validate on: draw the fold's, or train on all of it (whole: true)"
+            f"{folder} has no masks to validate on: draw those of the fold, or set `whole: true`"
         )
     listing, taken = list_unmasked(folder), _taken(lines)
     pairs = [
@@ -178,7 +178,10 @@ def _list_masked(folder: Path, kept: set[str]) -> Listing:
     missing = kept & {pair.name for pair in list_unmasked(folder).pairs} - {pair.name for pair in pairs}
     return Listing(
         pairs,
-        [SmokescopeError(f"{folder} has no mask for {name}, to validate on") for name in sorted(missing)],
+        [
+            SmokescopeError(f"{folder} has no mask for {name}, which is held out for validation")
+            for name in sorted(missing)
+        ],
     )
 
 
@@ -225,5 +228,5 @@ def _taken(lines: Sequence[Source]) -> Callable[[str], bool]:
         try:
             patterns.append(re.compile(line.names))
         except re.error as error:
-            raise SmokescopeError(f"{line.names} is no regular expression: {error}") from None
+            raise SmokescopeError(f"{line.names} is not a regular expression: {error}") from None
     return lambda name: any(pattern.fullmatch(name) for pattern in patterns)

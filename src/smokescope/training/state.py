@@ -56,7 +56,7 @@ class State:
         try:
             yield
         except (KeyError, RuntimeError, ValueError) as error:
-            raise SmokescopeError(f"the state after step {self.step} is not of this run") from error
+            raise SmokescopeError(f"the state after step {self.step} belongs to another run") from error
 
     def _below(self, prefix: str) -> dict[str, Tensor]:
         start = prefix + "."
@@ -110,7 +110,7 @@ class States:
                 tensors, metadata = read_tensors(self._path(step))
                 if metadata.get("format") == FORMAT:
                     return State(step, tensors, metadata)
-                problems.append(SmokescopeError(f"{self._path(step)} is no training state"))
+                problems.append(SmokescopeError(f"{self._path(step)} is not a training state"))
             except SmokescopeError as error:
                 problems.append(error)
         if problems:

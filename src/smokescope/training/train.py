@@ -54,7 +54,9 @@ def train(
         What validation found at the end; None where no pictures were kept for it.
     """
     if not settings.epochs and not inputs.models:
-        raise SmokescopeError("with epochs: 0 only an uncertainty net is fitted: name its model by --model")
+        raise SmokescopeError(
+            "with epochs: 0 only the uncertainty net is trained: name its model with --model"
+        )
     torch.manual_seed(settings.seed)  # of the first weights; all later chance is keyed
     model = build_model(settings.model)
     if not (resume and run.states.steps()):  # a run that was stopped before its first state has no weights
@@ -109,7 +111,7 @@ def unfitted(settings: TrainingSettings, found: Validation) -> str | None:
     """Why a temperature was not fitted though pictures were kept apart, in a sentence; None if it was."""
     if settings.temperature is not None or found.report["images"]:
         return None
-    return "no picture kept apart has smoke: the temperature was not fitted, and stays what it was"
+    return "no held-out picture has smoke: the temperature was not fitted, and stays unchanged"
 
 
 def _load_first_weights(model: SmokeModel, inputs: Inputs) -> HandedOn:
@@ -138,7 +140,7 @@ def _read_like(model: SmokeModel, path: Path) -> Pipeline:
     given = load_model(path)
     if given.network.settings != model.settings:
         raise SmokescopeError(
-            f"{path} is another network than the configuration's: make them the same under model:"
+            f"{path} has another network than the configuration: make the settings under model: the same"
         )
     return given
 

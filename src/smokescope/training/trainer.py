@@ -107,7 +107,7 @@ class Trainer:
                     if due or asked:
                         self._save(step, stage)
                     if asked:
-                        said = f"stopped after {step} of {self.steps} steps: --resume goes on"
+                        said = f"stopped after {step} of {self.steps} steps: continue with --resume"
                         raise StoppedError(said, stop.number)
                     if trying:
                         clock.restart(step)
@@ -143,13 +143,17 @@ class Trainer:
         state = self.run.states.read() if resume else None
         step = state.step if state else 0
         if self.fabric.broadcast(step) != step:
-            raise SmokescopeError("the processes see different states of this run: give them one folder")
+            raise SmokescopeError(
+                "the processes see different states of this run: give them one shared folder"
+            )
         if state and state.about.get("pictures") != self._about["pictures"]:
             raise SmokescopeError(
-                "the data is not what this run began with: pictures are missing, new, or changed"
+                "the data has changed since this run began: restore its pictures, or start a new run"
             )
         if state and state.about.get("settings") != self._about["settings"]:
-            raise SmokescopeError(f"{self.run.settings_file} is not what this run began with: put it back")
+            raise SmokescopeError(
+                f"{self.run.settings_file} has changed since this run began: put the original back"
+            )
         if state:
             state.restore_model(self.model, self.average)
         stage = self._enter(step)
@@ -210,8 +214,8 @@ class Trainer:
             kept = self.run.states.steps()
             after = f"the state after step {kept[-1]} is kept" if kept else "no state was saved yet"
             raise SmokescopeError(
-                f"the loss or a gradient stopped being a number by step {step}: {after}; "
-                "a lower learning rate, or clipping (optimiser.clip), may help"
+                f"the loss or a gradient became NaN or infinite by step {step}: {after}; "
+                "try a lower learning rate, or clipping (optimiser.clip)"
             )
         if not self.fabric.is_global_zero:
             return

@@ -30,10 +30,10 @@ def read_yaml(path: Path) -> dict[str, object]:
         try:
             text = stream.read().decode()
         except UnicodeDecodeError:
-            raise SmokescopeError(f"{path} is not UTF-8, as YAML must be") from None
+            raise SmokescopeError(f"{path} is not UTF-8 text: save it as UTF-8") from None
     values = parse_yaml(text, str(path))
     if not isinstance(values, dict):
-        raise SmokescopeError(f"{path} holds no names and values")
+        raise SmokescopeError(f"{path} must hold names with values, such as `epochs: 50`")
     return values
 
 

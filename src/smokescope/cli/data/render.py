@@ -55,9 +55,11 @@ def render(
     find = list_negatives if lookalikes else list_pictures  # over smoke, a lookalike would be no negative
     listing = find(backgrounds)
     if out.resolve().is_relative_to(backgrounds.resolve()):
-        raise SmokescopeError(f"{out} lies in {backgrounds}, among the backgrounds: name another folder")
+        raise SmokescopeError(
+            f"{out} lies inside {backgrounds}, among the backgrounds: name another output folder"
+        )
     if any(any((out / part).glob("*")) for part in PARTS):
-        raise SmokescopeError(f"{out} holds a data set already, and the two would mix: name an empty folder")
+        raise SmokescopeError(f"{out} already holds a data set, and the two would mix: name an empty folder")
     where = choose_device(device)
     try_folder(out)
     pairs, problems = check_first(listing, skip_bad)

@@ -73,7 +73,7 @@ def scenes(
     from smokescope.report.sheets import contact_sheets
 
     if folds == 1:
-        raise SmokescopeError("one fold is no split: ask for 2 or more, or for none (--folds 0)")
+        raise SmokescopeError("one fold is not a split: ask for 2 or more, or for none (--folds 0)")
     limit = THRESHOLD if threshold is None else threshold
     listed = list_sets([*folders, *([against] if against else [])])
     own = [s for s in listed if s.folder.resolve() in {folder.resolve() for folder in folders}]
@@ -119,9 +119,9 @@ def scenes(
     if compared:
         seen = sum(each.status == "seen" for each in compared.pictures.values())
         typer.echo(
-            f"of scenes that {against} has as well: {seen}; of others: {len(compared.pictures) - seen}"
+            f"pictures whose scene {against} shows too: {seen}; others: {len(compared.pictures) - seen}"
         )
-    typer.echo(f"in {out}: {', '.join(path.name for path in [*files, *sheets])}")
+    typer.echo(f"written to {out}: {', '.join(path.name for path in [*files, *sheets])}")
 
 
 def _check(sides: Sequence[Sequence[PictureSet]], skip_bad: bool) -> list[list[PictureSet]]:

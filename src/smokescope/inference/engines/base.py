@@ -69,6 +69,5 @@ class Engine(ABC):
             ValueError: The model has nothing to sample.
         """
         raise ValueError(
-            "this model has one answer and nothing to sample: use its safetensors file, or export it with "
-            "--monte-carlo"
+            "this model cannot draw samples: use its safetensors file, or export it with --monte-carlo"
         )

@@ -50,7 +50,7 @@ def read_card(metadata: Mapping[str, str], path: Path) -> Card:
     """
     layout = metadata.get("layout")
     if metadata.get("class") != "smoke" or layout is None:
-        raise SmokescopeError(f"{path} is not a model that smokescope exported: its metadata does not say so")
+        raise SmokescopeError(f"{path} is not a model exported by smokescope: its metadata does not say so")
     writer = metadata.get("smokescope", "of unknown version")
     if layout != str(LAYOUT):
         raise SmokescopeError(

@@ -38,7 +38,7 @@ class ExportedEngine(Engine):
 
     def __init__(self, path: Path, device: str = "auto") -> None:
         if device not in ("auto", "cpu"):
-            raise SmokescopeError(f"{path} is an exported model, which runs on the CPU and not on {device!r}")
+            raise SmokescopeError(f"{path} is an exported model and runs on the CPU only, not on {device!r}")
         self.path, self.card = path, self._open(path)
         self.input, self.threshold, self.verdicts = self.card.input, self.card.threshold, self.card.verdicts
         if self.card.metadata.get("precision") == "int8":
@@ -101,7 +101,7 @@ def refuse_samples(engine: ExportedEngine) -> ExportedEngine:
     """
     if engine.card.samples is not None:
         raise SmokescopeError(
-            f"{engine.path} draws samples for the model that it was exported with: give that one, and leave "
+            f"{engine.path} only draws samples for the model it was exported with: give that one, and leave "
             "this file beside it"
         )
     return engine

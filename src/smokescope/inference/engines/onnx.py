@@ -49,7 +49,7 @@ class OnnxEngine(ExportedEngine):
             ) from error
         card = read_card(self._session.get_modelmeta().custom_metadata_map, path)
         if data != seal(data[: -len(seal(b""))]):  # it may compute all the same, and see no smoke
-            raise SmokescopeError(f"{path} is not what was exported, but damaged or changed: export again")
+            raise SmokescopeError(f"{path} was damaged or changed after its export: export again")
         return card
 
     def run(self, inputs: Mapping[str, NDArray[np.generic]]) -> Sequence[NDArray[np.float32]]:

@@ -71,5 +71,5 @@ class OpenVinoEngine(ExportedEngine):
         try:
             return Graph(core, specialise(model, shapes))
         except RuntimeError as error:  # slower is better than not at all
-            log.warning("OpenVINO has no faster graph for %s: %s", dict(shapes), error)
+            log.warning("OpenVINO runs input shapes %s without a faster graph: %s", dict(shapes), error)
             return self._any
