@@ -30,16 +30,15 @@ def load(
     """Load a model, ready to use: `load()(picture)` is a `smokescope.inference.Prediction`.
 
     Args:
-        model: A model file of smokescope's, .safetensors, or .onnx or .xml as exported; by default the one
-            that comes with it.
+        model: A smokescope model file: .safetensors, or .onnx or .xml as exported; by default the embedded
+            model.
         device: Where to compute: auto (a GPU if there is one), cpu, cuda, cuda:1, mps.
-        tiles: Whether large pictures are also looked at in parts: auto, never or always.
-        engine: What computes: torch, onnx (onnxruntime) or openvino, for which a safetensors model is
-            exported once, or auto, the fastest that is here; by default torch, or what an exported file is
-            for.
+        tiles: Whether large pictures are also analysed in tiles: auto, never or always.
+        engine: Inference engine: torch; onnx (onnxruntime) or openvino, for which a safetensors model is
+            exported once; or auto, the fastest one installed. By default torch, or an exported file's own.
 
     Raises:
-        SmokescopeError: The file cannot be read or is something else, or there is no such device or engine.
+        SmokescopeError: The file cannot be read or is not a model, or there is no such device or engine.
     """
     from smokescope.export.choice import load_by  # here: `import smokescope` should take no time
     from smokescope.inference.segmenter import Segmenter

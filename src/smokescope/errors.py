@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 class SmokescopeError(Exception):
-    """Bad input: one sentence for a person: which file, and what to do. The CLI prints it, exit code 2.
+    """Bad input, in one sentence for a person: which file, and what to do. The CLI prints it; exit code 2.
 
     Args:
         sentence: The complaint.

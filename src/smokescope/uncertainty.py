@@ -48,7 +48,7 @@ def decompose(samples: Tensor | Iterable[Tensor]) -> Decomposition:
     Of blocks only two sums are kept: fifty samples of a picture need no more memory than one block.
 
     Raises:
-        ValueError: There is no sample.
+        ValueError: There are no samples.
     """
     count, sums = 0, None
     for block in (samples,) if isinstance(samples, Tensor) else samples:

@@ -138,7 +138,7 @@ def test_intervals_are_told_written_and_shown(
     row = next(line for line in result.stdout.splitlines() if line.startswith("mse"))
     figures = (found["mse"], interval["low"]["mse"], interval["high"]["mse"])
     assert row.split()[1:] == [*(f"{figure:.4f}" for figure in figures), "lower", "is", "better"]
-    assert "8 scenes are drawn anew" in (tmp_path / "out" / "report.html").read_text()
+    assert "8 scenes are redrawn at random" in (tmp_path / "out" / "report.html").read_text()
     for name in ("p1", "p2", "p3", "p4"):
         (data / "img" / f"{name}.png").unlink()
         (data / "gt" / f"{name}.png").unlink()

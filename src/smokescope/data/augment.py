@@ -21,7 +21,7 @@ from smokescope.precision import at_least_float32
 
 @dataclass(frozen=True)
 class AugmentSettings:
-    """All that augmentation may do."""
+    """Settings of the augmentation, of shapes and of colours."""
 
     geometry: GeometrySettings = field(default_factory=GeometrySettings)
     colour: ColourSettings = field(default_factory=ColourSettings)
@@ -66,7 +66,7 @@ def crop_batch(
     Args:
         batch: pictures and masks.
         size: height and width of the output.
-        keys: int64 [N], on the CPU.
+        keys: random keys of the pictures, int64 [N], on the CPU.
         settings: what may happen.
 
     Returns:

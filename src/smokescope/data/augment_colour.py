@@ -20,34 +20,37 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class ColourSettings:
-    """How strongly, and for what share of the pictures; colours vary in all of them."""
+    """How strongly pictures change, and what share of them; colours vary in all pictures."""
 
     brightness: float = 1.15
-    """Light is multiplied by up to this, or divided."""
+    """Largest factor by which light is multiplied or divided."""
     contrast: float = 1.2
-    """Likewise for the distance from the mean grey."""
+    """Largest factor for the distance from the mean grey, or its inverse."""
     saturation: float = 1.4
-    """Likewise for the distance from grey."""
+    """Largest factor for the distance from grey, or its inverse."""
     white_balance: float = 1.05
-    """Likewise for each channel by itself."""
+    """Largest factor for each channel by itself, or its inverse."""
     hue: float = 5.0
-    """Degrees of rotation about grey, either way."""
+    """Largest rotation about grey in degrees, either way."""
     gamma: float = 1.25
-    """Values are raised to up to this power, or its inverse."""
+    """Largest power to which values are raised, or its inverse."""
     grey: float = 0.05
-    """Share of pictures without colour, as of a camera at night."""
+    """Share of pictures turned grey, as from a camera at night."""
     haze: float = 0.25
     """Share of pictures with haze added. Haze is not smoke: masks do not change."""
     haze_strength: Range = (0.05, 0.35)
     """Share of the light that haze replaces at the horizon. Much more would hide the smoke itself."""
     blur: float = 0.2
+    """Share of pictures that are blurred."""
     blur_sigma: Range = (0.3, 1.5)
-    """Pixels."""
+    """Range of the standard deviation of the blur, in pixels."""
     noise: float = 0.3
+    """Share of pictures with sensor noise added."""
     noise_gain: Range = (1e-4, 2e-3)
-    """Variance at full light; see `sensor_noise`."""
+    """Range of the variance at full light; see `sensor_noise`."""
     noise_read: Range = (1e-3, 2e-2)
     jpeg: float = 0.5
+    """Share of pictures that are compressed again."""
     jpeg_quality: Range = (30.0, 95.0)
 
     def __post_init__(self) -> None:
@@ -64,8 +67,8 @@ def recolour(pictures: Tensor, settings: ColourSettings, keys: Tensor) -> Tensor
     Args:
         pictures: RGB in [0, 1], [N, 3, H, W]; not changed.
         settings: what may change.
-        keys: of everything that is drawn for each, int64 [N], on the CPU: what is to be done is decided there
-            without waiting for a GPU; the noise of the sensor is drawn where the pictures are.
+        keys: random keys of the pictures, int64 [N], on the CPU: what is to be done is decided there without
+            waiting for a GPU; the noise of the sensor is drawn where the pictures are.
 
     Returns:
         Pictures in [0, 1], [N, 3, H, W].
@@ -109,8 +112,8 @@ def add_haze(pictures: Tensor, strength: Tensor, horizon: Tensor, airlight: Tens
     Args:
         pictures: RGB [N, 3, H, W].
         strength: 1 - t at the horizon, [N].
-        horizon: its height from the top, as a share of the picture's, [N].
-        airlight: A, [N, 3].
+        horizon: height of the horizon from the top, as a share of the picture's, [N].
+        airlight: colour A of the haze, [N, 3].
     """
     rows = (torch.arange(pictures.shape[2]) + 0.5) / pictures.shape[2]
     near = ((rows - horizon[:, None]) / (1 - horizon[:, None])).clamp(0, 1)

@@ -27,14 +27,15 @@ class GeometrySettings:
     close: float = 0.0
     """Share of pictures that are magnified beyond `scale` instead, from its end to `closest`."""
     closest: float = 4.0
+    """Largest magnification of those pictures."""
     aspect: float = 1.15
-    """Pictures are stretched up to this, or squeezed as much."""
+    """Largest factor by which pictures are stretched or squeezed."""
     squash: bool = False
     """At scale 1 show the whole picture, in the output's aspect, instead of cutting off what is too long."""
     keep_smoke: float = 1.0
     """Share of the smoke pictures whose crop is certain to hold smoke; the others' fall anywhere."""
     keep_area: float = 12.0
-    """Pixels of smoke that scaling leaves, or as many as there were if those are fewer."""
+    """Least pixels of smoke that scaling leaves, or all that there were if fewer."""
 
     def __post_init__(self) -> None:
         refuse_outside(self, 0, 1, "flip", "close", "keep_smoke")
@@ -89,11 +90,11 @@ def crop(
 
     Args:
         pictures: RGB [N, 3, H, W].
-        masks: in [0, 1], [N, C, H, W], the first channel smoke.
+        masks: masks in [0, 1], [N, C, H, W], the first channel smoke.
         sizes: height and width of the part of each that is picture, from the top left corner, [N, 2].
         size: height and width of the output.
         draws: what chance decided, on the pictures' device.
-        settings: of which only `squash` and `keep_area` are left to decide.
+        settings: settings of the geometry, of which only `squash` and `keep_area` matter here.
 
     Returns:
         Pictures [N, 3, h, w] and masks [N, C, h, w].
@@ -164,7 +165,7 @@ def _weights(start: Tensor, zoom: Tensor, length: Tensor, pixels: int, size: int
         zoom: output pixels a pixel, [N].
         length: how many of the `pixels` belong to the picture, [N].
         pixels: length of the axis.
-        size: of the output.
+        size: length of the output.
     """
     centres = start[:, None] + (torch.arange(size, device=start.device) + 0.5) / zoom[:, None]
     # what lies beyond the picture is its mirror image, and that of its mirror image

@@ -19,7 +19,7 @@ def choose_device(name: str) -> "torch.device":
         name: "auto" for the best there is, or a device's name.
 
     Raises:
-        SmokescopeError: There is no such device, or not on this machine.
+        SmokescopeError: There is no such device on this machine.
     """
     import torch  # here: exported models run without it
 

@@ -32,17 +32,16 @@ WAITING = 4 * BATCH  # pictures that may wait for others of their size
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came out.
+    """Results of an evaluation.
 
     Attributes:
-        report: Over all pictures.
-        scenes: Over those of scenes that were "seen" in training, and of those that were "unseen"; may be
-            empty.
-        draws: What the figures come to when scenes are drawn anew; None where that was not asked for, or all
-            pictures are of one scene.
-        rows: One for each picture, by set and name.
-        reliability: Of all pixels, for a diagram.
-        risk_coverage: Of all pixels, for a curve.
+        report: Figures over all pictures.
+        scenes: Figures over pictures of scenes "seen" in training, and of "unseen" ones; may be empty.
+        draws: Figures when scenes are redrawn at random; None if not asked for, or if all pictures are of
+            one scene.
+        rows: One row for each picture, by set and name.
+        reliability: Reliability of all pixels, for a diagram.
+        risk_coverage: Risk and coverage of all pixels, for a curve.
     """
 
     report: Report
@@ -53,10 +52,10 @@ class Evaluation:
     risk_coverage: RiskCoverage
 
     def interval(self, against: "Evaluation | None" = None) -> Interval | None:
-        """How far other scenes might move the figures, or their difference to another model's.
+        """How far other scenes might move the figures, or their difference from another model's.
 
         Args:
-            against: Of the other model, on the same pictures.
+            against: Evaluation of the other model, on the same pictures.
         """
         if self.draws is None:
             return None
@@ -69,7 +68,7 @@ class Evaluation:
 
         Args:
             speed: Pictures a second.
-            against: Of the other model, as for `interval`.
+            against: Evaluation of the other model, as for `interval`.
         """
         document = {**self.report, "speed": {"images_per_second": speed}, **self.scenes}
         if against is not None:
@@ -98,10 +97,10 @@ class Evaluator:
 
     Args:
         segmenter: The model.
-        samples: Compare its uncertainties, of one pass over whole pictures, with those of so many Monte Carlo
-            samples; 0 does not.
-        scenes: By which to say how far other scenes might move the figures. Models that see the same pictures
-            share one, and then are drawn alike; None does not say it.
+        samples: Number of Monte Carlo samples to compare its uncertainties with, those of one pass over whole
+            pictures; 0 for no comparison.
+        scenes: Finder of scenes, for intervals: how far other scenes might move the figures. Models that see
+            the same pictures share one, so that they are drawn alike; None for no intervals.
     """
 
     def __init__(self, segmenter: Segmenter, samples: int = 0, *, scenes: SceneFinder | None = None) -> None:
@@ -132,7 +131,7 @@ class Evaluator:
             self._predict(self._waiting.pop(max(self._waiting, key=lambda size: len(self._waiting[size]))))
 
     def finish(self) -> Evaluation:
-        """Predict what still waits, and say what came out."""
+        """Predict the pictures still waiting, and return the results."""
         while self._waiting:
             self._predict(self._waiting.popitem()[1])
         whole, by_status = self._metrics(), defaultdict[Status, SmokeMetrics](self._metrics)
@@ -198,7 +197,7 @@ Reading = Future[tuple[NDArray[np.uint8], NDArray[np.float32]]]
 
 
 def read_ahead(pairs: Sequence[Pair]) -> Generator[Reading, None, None]:
-    """Read pictures and masks in the background, some ahead of who asks for them, in their order.
+    """Read pictures and masks in the background, in their order, a few ahead of the caller.
 
     Close it, or go through to its end: its threads are there until then.
 

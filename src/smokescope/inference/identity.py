@@ -10,10 +10,10 @@ from smokescope.inference.engines.exported import ExportedEngine
 
 
 def file_checksum(model: Path | None) -> str:
-    """SHA-256 of a model's whole file: of its weights, thresholds and all else that it answers by.
+    """SHA-256 of a model's whole file: weights, thresholds and all else that decides its answers.
 
     Args:
-        model: The file; None is the embedded one. Beside an .xml file, which says which, is its .bin file.
+        model: The file; None for the embedded model. An .xml file includes the .bin file beside it.
 
     Raises:
         SmokescopeError: It cannot be read.
@@ -26,8 +26,8 @@ def weights_checksum(engine: Engine, file: Path | None) -> str | None:
     """SHA-256 of a model's weights, as its file has it.
 
     Args:
-        engine: That runs it.
-        file: That it came from; None if it is the embedded one.
+        engine: Engine that runs the model.
+        file: File it was loaded from; None for the embedded model.
 
     Raises:
         SmokescopeError: It cannot be read.

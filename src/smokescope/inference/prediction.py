@@ -12,15 +12,15 @@ from smokescope.settings.verdicts import VerdictSettings
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What is said of one picture: maps H x W, of its own size, and what they come to.
+    """Prediction for one picture: maps H x W of its own size, and regions and a verdict derived from them.
 
     Attributes:
-        probability: Of smoke, float32 in [0, 1].
-        mask: Where the probability is above the model's threshold, bool.
-        total: All uncertainty, float32 in nats, up to ln 2.
-        aleatoric: The part that lies in the picture: thin smoke, soft borders, blur.
-        epistemic: The part that lies in the model: what it has not seen the like of.
-        verdicts: By which regions are judged.
+        probability: Probability of smoke, float32 in [0, 1].
+        mask: Pixels whose probability is above the model's threshold, bool.
+        total: Total uncertainty, float32 in nats, up to ln 2.
+        aleatoric: The part due to the picture: thin smoke, soft borders, blur.
+        epistemic: The part due to the model: it has not seen the like.
+        verdicts: Thresholds by which regions are judged.
     """
 
     probability: NDArray[np.float32]
@@ -32,21 +32,21 @@ class Prediction:
 
     @cached_property
     def regions(self) -> list[Region]:
-        """Connected areas that may be smoke, the plainest first; found when first asked for."""
+        """Connected areas that may be smoke, the clearest first; computed at first access."""
         return find_regions(self.probability, self.total, self.aleatoric, self.epistemic, self.verdicts)
 
     @property
     def verdict(self) -> Verdict:
-        """The picture's: "smoke" if a region is, "unsure" if a person should look, or "nothing"."""
+        """Verdict: "smoke" if a region is smoke, "unsure" if a person should look, or "nothing"."""
         return self.regions[0].verdict if self.regions else "nothing"  # smoke comes first
 
     @property
     def share(self) -> float:
-        """How much of the picture the mask covers, in [0, 1]."""
+        """Share of the picture that the mask covers, in [0, 1]."""
         return float(self.mask.mean())
 
     def to_dict(self) -> dict[str, object]:
-        """As plain values for JSON: all but the maps, of which there are means over the picture."""
+        """Plain values for JSON: everything but the maps, of which only the means over the picture."""
         height, width = self.probability.shape
         maps = {name: getattr(self, name) for name in ("probability", "total", "aleatoric", "epistemic")}
         return {

@@ -28,16 +28,16 @@ class Region:
 
     Attributes:
         verdict: "smoke", or "unsure": a person should look.
-        box: x0, y0, x1, y1 in pixels; x1 and y1 are just outside.
-        area: In pixels.
-        share: Of the picture, in [0, 1].
+        box: Bounds x0, y0, x1, y1 in pixels; x1 and y1 are just outside.
+        area: Area in pixels.
+        share: Share of the picture, in [0, 1].
         probability: Mean over the region.
         peak: The probability that `least_area` of the picture reaches here: the highest but for a few pixels.
         total: Mean total uncertainty, nats.
         aleatoric: Mean aleatoric uncertainty, nats.
         epistemic: Mean epistemic uncertainty, nats.
-        doubt: The same where the probability reaches the peak: how sure the model is of its best evidence.
-            A region's border is always in doubt, and says nothing about what it surrounds.
+        doubt: Mean epistemic uncertainty where the probability reaches the peak: how unsure the model is of
+            its best evidence. A region's border is always in doubt, and says nothing about its inside.
         polygon: The outer border, simplified; holes are not cut out. At least three points.
     """
 

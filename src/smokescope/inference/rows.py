@@ -27,14 +27,14 @@ class PictureFigures:
         name: The picture's name in it.
         scene: "seen" or "unseen" in training, where that is known.
         smoke: Share of the picture that is smoke; 0 for a picture without.
-        mse: As in the report, of this picture alone; None without smoke, as are the next three.
-        f_beta: At 0.5.
-        iou: At 0.5.
-        ece: The top label's.
-        max_probability: The highest.
+        mse: Mean squared error of this picture alone; None without smoke, as are the next three.
+        f_beta: F-measure at 0.5.
+        iou: Intersection over union at 0.5.
+        ece: Expected calibration error of the top label.
+        max_probability: Highest probability.
         score: The probability that 0.02 % of the pixels reach.
-        flagged: 1 if that is above 0.5.
-        detected: 1 if besides a pixel above it is on the smoke, or near; None without smoke.
+        flagged: 1 if the score is above 0.5.
+        detected: 1 if flagged, with a pixel above 0.5 on or near the smoke; None without smoke.
         total: Mean total uncertainty, nats.
         aleatoric: Mean aleatoric uncertainty, nats.
         epistemic: Mean epistemic uncertainty, nats.
@@ -92,7 +92,7 @@ def measure_row(
 
 
 def rows_to_csv(rows: Sequence[PictureFigures]) -> bytes:
-    """A table with a line a picture; what has no meaning is an empty cell."""
+    """A table with one row per picture; a figure without meaning is an empty cell."""
     return to_csv([field.name for field in fields(PictureFigures)], (asdict(row).values() for row in rows))
 
 

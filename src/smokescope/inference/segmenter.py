@@ -69,11 +69,11 @@ class Segmenter:
     """A model on a device. Any number of threads may call the same one.
 
     Args:
-        engine: What computes.
-        tiles: As for `smokescope.load`.
+        engine: Engine that computes.
+        tiles: Whether to use tiles, as for `smokescope.load`.
 
     Raises:
-        SmokescopeError: There is no such way with tiles.
+        SmokescopeError: There is no such choice of tiles.
     """
 
     def __init__(self, engine: Engine, *, tiles: Tiles = "auto") -> None:
@@ -83,32 +83,32 @@ class Segmenter:
 
     @property
     def input(self) -> InputSettings:
-        """How pictures are brought to the network."""
+        """How pictures are resized for the network."""
         return self.engine.input
 
     @property
     def threshold(self) -> float:
-        """Above which a probability is called smoke."""
+        """Probability above which a pixel is called smoke."""
         return self.engine.threshold
 
     @property
     def verdicts(self) -> VerdictSettings:
-        """By which regions are judged."""
+        """Thresholds by which regions are judged."""
         return self.engine.verdicts
 
     @property
     def device(self) -> "torch.device":
-        """Where it computes."""
+        """Device that it computes on."""
         import torch
 
         return torch.device(self.engine.device)
 
     @property
     def pipeline(self) -> "Pipeline":
-        """The model itself.
+        """The PyTorch model itself.
 
         Raises:
-            SmokescopeError: It was exported, and only its answers are to be had.
+            SmokescopeError: The model is an exported one, which gives predictions only.
         """
         from smokescope.inference.engines.torch import TorchEngine
 
@@ -122,7 +122,7 @@ class Segmenter:
         """Predict one picture.
 
         Raises:
-            SmokescopeError: The picture cannot be read, or is no picture; or the model fails on it.
+            SmokescopeError: The picture cannot be read or is not a picture, or the model fails on it.
         """
         return self.many([picture])[0]
 
@@ -158,15 +158,15 @@ class Segmenter:
     def sample(
         self, pictures: Sequence[NDArray[np.uint8]], count: int, keys: "Tensor | None" = None
     ) -> "Decomposition":
-        """As `maps`, from `count` Monte Carlo samples: what `maps` approximates.
+        """Like `maps`, but from `count` Monte Carlo samples, which `maps` approximates.
 
         Args:
             pictures: H x W x 3, of one size.
             count: Samples for each.
-            keys: Of all that is drawn for each, int64 [N]; see `smokescope.chance`.
+            keys: Random keys of the pictures, int64 [N]; see `smokescope.chance`.
 
         Raises:
-            ValueError: The model has nothing to sample.
+            ValueError: The model cannot draw samples.
         """
         return self.engine.sample(pictures, count, keys)
 
@@ -189,10 +189,10 @@ def _refuse_unless(finite: bool) -> None:
 
 
 def as_pixels(picture: Picture) -> NDArray[np.uint8]:
-    """Whatever stands for a picture, as H x W x 3 RGB values.
+    """A picture in any accepted form, as H x W x 3 RGB values.
 
     Raises:
-        SmokescopeError: It cannot be read, or is no picture.
+        SmokescopeError: It cannot be read, or is not a picture.
     """
     match picture:
         case str() | os.PathLike():

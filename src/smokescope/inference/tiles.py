@@ -44,9 +44,9 @@ def place(side: int, tile: int) -> Places:
     """Place tiles evenly along a side, from border to border.
 
     Args:
-        side: Of the picture.
-        tile: The length that tiles should have. They are as many as it takes for that, give or take a
-            quarter of one, and then all of the length with which they just cover the side.
+        side: Length of the side, in pixels.
+        tile: Desired length of a tile. There are as many as that takes, give or take a quarter of one, and
+            all have the length with which they just cover the side.
     """
     overlap = OVERLAP * tile
     count = max(1, math.ceil((side - overlap) / (tile - overlap) - SPARED))

@@ -33,7 +33,7 @@ def coherence(p: Tensor, t: Tensor, radius: int, sigma_p: float, sigma_t: float)
     Args:
         p: probability [N, 1, H, W], float32 or float64.
         t: transmission [N, 1, H, W], of p's kind.
-        radius: of the window.
+        radius: radius of the window, in pixels.
         sigma_p: bandwidth of distance.
         sigma_t: bandwidth of transmission.
     """

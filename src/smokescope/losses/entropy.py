@@ -12,7 +12,7 @@ def entropy_loss(logits: Tensor) -> Tensor:
     """Mean binary entropy of sigmoid(logits) in nats: pushes predictions to 0 or 1 (the ablation's L_en).
 
     Args:
-        logits: any shape.
+        logits: prediction s, any shape.
     """
     return binary_entropy(logits).mean()
 
@@ -29,8 +29,8 @@ def calibrated_entropy_loss(
     Args:
         logits: prediction s.
         total: U_p in nats, of the same shape; no gradient flows to it.
-        scale: of the temperature.
-        floor: below which no temperature falls, since U_p may be 0.
+        scale: factor of U_p in the temperature.
+        floor: lowest temperature, since U_p may be 0.
     """
     temperature = (scale * at_least_float32(total.detach())).clamp(min=floor)
     return entropy_loss(at_least_float32(logits) / temperature)

@@ -10,8 +10,8 @@ def kl_loss(mean: Tensor, log_variance: Tensor, free: float = 0.0) -> Tensor:
     """Divergence of N(mean, exp(log_variance)) from N(0, I) in nats: sum over z, mean over the batch.
 
     Args:
-        mean: [N, latent].
-        log_variance: [N, latent].
+        mean: mean of z, [N, latent].
+        log_variance: logarithm of its variance, [N, latent].
         free: nats that a dimension may hold at no cost ("free bits"): it counts as this much, without a
             gradient, until it holds more. Above 0, z is not driven to say nothing.
     """

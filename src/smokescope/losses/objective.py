@@ -26,18 +26,18 @@ class ObjectiveSettings:
     """Weights and settings of the objective; the defaults are the paper's.
 
     Attributes:
-        edges: where the structure loss weighs more; see `edge_weight`.
+        edges: which edge weight the structure loss uses; see `edge_weight`.
         kl: weight of the KL divergence.
-        free_nats: of it, in each dimension of z, that cost nothing.
-        transmission: lambda_1.
+        free_nats: nats of the KL divergence, in each dimension of z, that cost nothing.
+        transmission: weight lambda_1 of the transmission loss.
         entropy: weight of the plain entropy loss, the ablation's third row.
-        calibrated_entropy: lambda_2.
-        temperature_scale: of the calibrated entropy's temperature.
+        calibrated_entropy: weight lambda_2 of the calibrated entropy loss.
+        temperature_scale: scale of the calibrated entropy's temperature.
         epistemic: weight of the epistemic map in the uncertainty net's own loss; see `consistency_loss`.
         window: side of the transmission loss's window.
-        sigma_p: its bandwidth of distance.
-        sigma_t: its bandwidth of transmission.
-        shrink: by which its maps are averaged first.
+        sigma_p: bandwidth of distance in that loss.
+        sigma_t: bandwidth of transmission in that loss.
+        shrink: factor by which its maps are shrunk first, by averaging.
     """
 
     edges: Edges = "surround"
@@ -87,11 +87,11 @@ def objective(
     Args:
         logits: one stochastic prediction of each picture [N, 1, H, W].
         mask: ground truth in [0, 1], [N, 1, H, W]; or strokes of smoke and of background [N, 2, H, W].
-        mean: of the posterior of z [N, latent].
-        log_variance: of the posterior of z [N, latent].
-        transmission: T of the pictures [N, 1, H, W].
+        mean: mean of the posterior of z [N, latent].
+        log_variance: log-variance of the posterior of z [N, latent].
+        transmission: transmission T of the pictures [N, 1, H, W].
         total_uncertainty: the uncertainty net's U_p [N, 1, H, W].
-        settings: weights.
+        settings: weights and settings of the terms.
     """
     logits, s = at_least_float32(logits), settings
     nothing = torch.zeros((), dtype=logits.dtype, device=logits.device)

@@ -45,7 +45,7 @@ def structure_loss(logits: Tensor, mask: Tensor, edges: Edges = "surround") -> T
     Args:
         logits: prediction s [N, 1, H, W].
         mask: ground truth y in [0, 1], [N, 1, H, W]; may be soft.
-        edges: see `edge_weight`.
+        edges: kind of edge weight, see `edge_weight`.
     """
     logits, mask = at_least_float32(logits), at_least_float32(mask)
     weight = edge_weight(mask, edges)

@@ -15,7 +15,7 @@ def partial_cross_entropy(logits: Tensor, strokes: Tensor) -> Tensor:
 
     Args:
         logits: prediction s [N, 1, H, W].
-        strokes: of smoke and of background, in [0, 1], [N, 2, H, W].
+        strokes: strokes of smoke and of background, in [0, 1], [N, 2, H, W].
     """
     logits, strokes = at_least_float32(logits), at_least_float32(strokes)
     entropies = (functional.softplus(-logits), functional.softplus(logits))

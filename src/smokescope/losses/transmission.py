@@ -30,7 +30,7 @@ def transmission_loss(
         window: odd side k of the window, in shrunken pixels.
         sigma_p: bandwidth of distance, in shrunken pixels.
         sigma_t: bandwidth of transmission.
-        shrink: by which both maps are averaged first; 1 leaves them.
+        shrink: factor by which both maps are shrunk first, by averaging; 1 leaves them as they are.
     """
     if window < 1 or window % 2 == 0:
         raise ValueError(f"the window must be an odd number of pixels, 1 or more, not {window}")

@@ -68,7 +68,7 @@ class Alarm(StreamingMetric):
     """Detections and false alarms.
 
     Args:
-        shipped_threshold: The threshold of the checkpoint, for `shipped`; without it those figures are None.
+        shipped_threshold: Threshold of the model file, for `shipped`; without it those figures are None.
     """
 
     scores: list[Tensor]

@@ -30,7 +30,7 @@ class StreamingMetric(Metric):
 
     @property
     def update_called(self) -> bool:
-        """Always true: a figure that nobody fed is None, which needs no warning."""
+        """Always true: a figure without input is None, which needs no warning."""
         return True
 
     def add_sum(self, name: str, *shape: int) -> None:
@@ -46,7 +46,7 @@ class StreamingMetric(Metric):
         self.add_state(name, [], dist_reduce_fx="cat")
 
     def reductions(self) -> dict[str, Callable[[Tensor], Tensor]]:
-        """By which function each state of many parts, [parts, ...], becomes one of the whole."""
+        """Function that reduces each state of many parts, [parts, ...], to one of the whole."""
         return {name: cast("Callable[[Tensor], Tensor]", each) for name, each in self._reductions.items()}
 
 
@@ -67,9 +67,9 @@ def histogram(level: Tensor, group: Tensor, levels: int) -> Tensor:
     """Count pixels by group and level.
 
     Args:
-        level: int16 [...] in [0, levels); overwritten.
-        group: bool [...].
-        levels: How many levels there are.
+        level: Level of each pixel, int16 [...] in [0, levels); overwritten.
+        group: Group of each pixel, bool [...].
+        levels: Number of levels.
 
     Returns:
         int64 [2, levels].

@@ -18,12 +18,12 @@ BINS = 10
 
 
 class Bins(NamedTuple):
-    """What a reliability diagram is drawn from: for each bin, over its pixels.
+    """Data of a reliability diagram: for each bin, over its pixels.
 
     Attributes:
-        pixels: int64 [..., 10].
-        hits: int64 [..., 10], how many came true.
-        confidence: float64 [..., 10], the sum of their confidence.
+        pixels: Number of pixels, int64 [..., 10].
+        hits: Number of them for which the prediction came true, int64 [..., 10].
+        confidence: Sum of their confidence, float64 [..., 10].
     """
 
     pixels: Tensor
@@ -31,7 +31,7 @@ class Bins(NamedTuple):
     confidence: Tensor
 
     def means(self) -> tuple[list[float | None], list[float | None]]:
-        """Mean confidence, and how often it came true, of bins [10]; None of one without pixels."""
+        """Mean confidence, and how often it came true, for bins [10]; None for a bin without pixels."""
         confidence, hits = (
             [total / n if n else None for total, n in zip(sums.tolist(), self.pixels.tolist(), strict=True)]
             for sums in (self.confidence, self.hits)
@@ -68,8 +68,8 @@ def count_bins(confidence: Tensor, hit: Tensor) -> Bins:
     """Sort a picture's pixels into bins.
 
     Args:
-        confidence: float32 or float64 [H, W] in [0, 1].
-        hit: bool [H, W], whether what was said with that confidence came true.
+        confidence: Confidence in [0, 1], float32 or float64 [H, W].
+        hit: Whether what was said with that confidence is true, bool [H, W].
 
     Returns:
         Bins [10].

@@ -28,12 +28,12 @@ SHARE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """Between which values figures lie; what has no meaning in most of the draws is None.
+    """Values between which figures lie; None for a figure that is undefined in most of the draws.
 
     Attributes:
-        scenes: That were drawn from.
-        low: The lower ends.
-        high: The upper ends.
+        scenes: Number of scenes drawn from.
+        low: Lower ends.
+        high: Upper ends.
     """
 
     scenes: int
@@ -43,12 +43,12 @@ class Interval:
 
 @dataclass(frozen=True)
 class Draws:
-    """What a model comes to when scenes are drawn anew.
+    """Figures of a model when scenes are redrawn at random.
 
     Attributes:
-        scenes: That were drawn from.
-        report: Of the pictures themselves.
-        drawn: Of each draw.
+        scenes: Number of scenes drawn from.
+        report: Figures of the pictures themselves.
+        drawn: Figures of each draw.
     """
 
     scenes: int
@@ -56,14 +56,14 @@ class Draws:
     drawn: Sequence[Report]
 
     def interval(self) -> Interval:
-        """Between which values the figures lie."""
+        """Values between which the figures lie."""
         return self._around(self.drawn)
 
     def difference(self, other: "Draws") -> Interval:
-        """Between which values the figures less another model's lie.
+        """Values between which the differences from another model's figures lie.
 
         Raises:
-            ValueError: The other saw other pictures.
+            ValueError: The other model was drawn on different pictures.
         """
         if (self.scenes, *self._counts().values()) != (other.scenes, *other._counts().values()):
             raise ValueError("draws of different pictures cannot be compared")
@@ -84,11 +84,11 @@ def draw_scenes(pictures: Sequence[SmokeMetrics], scenes: Sequence[int]) -> Draw
     """Compute all figures of many draws, which are the same whatever the model.
 
     Args:
-        pictures: The metrics of each picture by itself, of one shipped threshold.
-        scenes: The scene of each, by any number that is its own.
+        pictures: Metrics of each picture by itself, all with the same shipped threshold.
+        scenes: Scene of each picture, as any number unique to it.
 
     Returns:
-        None where there are fewer than two scenes, which say nothing of others.
+        None if there are fewer than two scenes, which say nothing about others.
     """
     members: dict[int, list[int]] = {}
     for picture, scene in enumerate(scenes):
@@ -127,7 +127,7 @@ class _Parts:
         ]
 
     def put(self, numbers: Sequence[int], whole: SmokeMetrics) -> SmokeMetrics:
-        """Make a metric what some of the parts come to, those named twice counting twice."""
+        """Set a metric to some parts merged; a part named twice counts twice."""
         for metric, states in zip(whole.parts(), self._states, strict=True):
             for name, reduce in metric.reductions().items():
                 state = states[name]

@@ -17,8 +17,8 @@ def squared_error(probability: Tensor, mask: Tensor) -> Tensor:
     """Mean over each picture's pixels of (s - y)^2 (Eq. 12).
 
     Args:
-        probability: [N, H, W] in [0, 1].
-        mask: bool [N, H, W].
+        probability: Probability of smoke in [0, 1], [N, H, W].
+        mask: Ground truth, bool [N, H, W].
 
     Returns:
         float64 [N].

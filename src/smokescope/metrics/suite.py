@@ -26,16 +26,16 @@ from smokescope.uncertainty import entropy_of_probability
 
 
 class UncertaintyReport(UncertaintyFigures, AgreementFigures):
-    """All about uncertainty: `ood_auroc` needs negatives, the last four need sampled maps, else None."""
+    """Figures on uncertainty; `ood_auroc` needs negatives, the last four need sampled maps, else None."""
 
     ood_auroc: float | None
 
 
 class Report(TypedDict):
-    """What `evaluate --json` writes, less `speed`. A figure that is undefined is None, never NaN.
+    """What `evaluate --json` writes, except `speed`. An undefined figure is None, never NaN.
 
-    `entropy` has three of `uncertainty`'s figures as they are with the entropy of the probability in place of
-    both maps: what needs no uncertainty net, so that what the maps add to it can be seen.
+    `entropy` holds three of the figures in `uncertainty`, computed with the entropy of the probability in
+    place of both maps. It needs no uncertainty net, and so shows what the maps add.
     """
 
     images: int
@@ -53,7 +53,7 @@ Figures = dict[str, float | int | None]
 
 
 def flatten(report: Report) -> Figures:
-    """All figures of a report side by side, named as `f_beta/mean`."""
+    """All figures of a report in one flat dictionary, named like `f_beta/mean`."""
 
     def walk(values: Mapping[str, object], prefix: str) -> Figures:
         found: Figures = {}
@@ -75,7 +75,7 @@ class SmokeMetrics(nn.Module):
     reduces across processes when computed, so every process must call `compute`.
 
     Args:
-        shipped_threshold: The checkpoint's decision threshold, for `alarm.shipped`; else those are None.
+        shipped_threshold: Threshold of the model file, for `alarm.shipped`; without it those are None.
     """
 
     def __init__(self, shipped_threshold: float | None = None) -> None:
@@ -101,11 +101,11 @@ class SmokeMetrics(nn.Module):
         """Take in pictures with and without smoke.
 
         Args:
-            probability: [N, H, W] in [0, 1].
-            mask: [N, H, W], smoke where above 0.5; all 0 for a picture without smoke.
-            maps: The three uncertainty maps given out with the probability, each [N, H, W] in nats.
-            sampled: The same from Monte Carlo samples, to compare `maps` with.
-            one_pass: What to compare `sampled` with instead, where `maps` are of more than one pass.
+            probability: Probability of smoke in [0, 1], [N, H, W].
+            mask: Ground truth [N, H, W], smoke where above 0.5; all 0 for a picture without smoke.
+            maps: Three uncertainty maps predicted with the probability, each [N, H, W] in nats.
+            sampled: The same maps from Monte Carlo samples, to compare `maps` with.
+            one_pass: Maps to compare `sampled` with instead, if `maps` come from more than one pass.
 
         Raises:
             ValueError: Shapes differ, values are out of range, or `sampled` came without `maps`.
@@ -138,7 +138,7 @@ class SmokeMetrics(nn.Module):
             self.agreement.update(one_pass, sampled)
 
     def merge(self, other: Self) -> None:
-        """Take in what another of the same threshold has seen, on the same device."""
+        """Add what another instance, with the same threshold and device, has seen."""
         for mine, theirs in zip(self.parts(), other.parts(), strict=True):
             mine.merge_state(theirs)
 
@@ -167,7 +167,7 @@ class SmokeMetrics(nn.Module):
             metric.reset()
 
     def parts(self) -> Iterator[StreamingMetric]:
-        """Its metrics, in the same order always."""
+        """The metrics, always in the same order."""
         return (each for each in self.children() if isinstance(each, StreamingMetric))
 
 

@@ -26,7 +26,7 @@ LEAST = 1e-7  # nats; what is below shares the first bin
 
 
 class UncertaintyFigures(TypedDict):
-    """What the maps are worth; an AUROC is None where one of its two kinds of pixels is missing.
+    """Quality of the maps; an AUROC is None if one of its two kinds of pixels is missing.
 
     `error_auroc`: total uncertainty tells wrong pixels from right ones. `aurc`: area under the risk-coverage
     curve, by total uncertainty. `false_positive_auroc`: epistemic uncertainty tells false-positive pixels
@@ -43,7 +43,7 @@ class RiskCoverage(NamedTuple):
 
     Attributes:
         coverage: Share of the pixels, ascending to 1.
-        risk: How many of them are wrong, as a share.
+        risk: Share of them that are wrong.
     """
 
     coverage: Tensor

@@ -15,7 +15,7 @@ class ChannelAttention(nn.Module):
     """Weigh each channel by a gate computed from all channels' averages.
 
     Args:
-        channels: of the input.
+        channels: channels of the input.
     """
 
     def __init__(self, channels: int) -> None:
@@ -39,7 +39,7 @@ class RCAB(nn.Module):
     """Two 3x3 convolutions and channel attention, added to the input. No batch norm, as published.
 
     Args:
-        channels: of input and output.
+        channels: channels of input and output.
     """
 
     def __init__(self, channels: int) -> None:

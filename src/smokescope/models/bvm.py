@@ -27,7 +27,7 @@ from smokescope.uncertainty import Decomposition, decompose
 
 
 class Encoding(NamedTuple):
-    """What is computed once for a picture, whatever is then sampled from it."""
+    """What is computed once for a picture, before any sampling."""
 
     shared: list[Tensor]
     """Reduced features, of BayesianDecoder.prepare."""
@@ -46,12 +46,12 @@ class Output(NamedTuple):
 
     @property
     def probability(self) -> Tensor:
-        """Of smoke, in [0, 1]."""
+        """Probability of smoke, in [0, 1]."""
         return torch.sigmoid(at_least_float32(self.logits))
 
     @property
     def epistemic(self) -> Tensor:
-        """What the total holds beyond the aleatoric; never negative, by the uncertainty net's form."""
+        """Total less aleatoric uncertainty; never negative, by the form of the uncertainty net."""
         return self.total - self.aleatoric
 
 
@@ -61,8 +61,8 @@ class SmokeBVM(nn.Module):
     Pictures of every size are taken as RGB in [0, 1]; they are normalised inside.
 
     Args:
-        settings: PAPER, DEFAULT or one's own.
-        encoder: another network to take the settings' ResNet's place.
+        settings: PAPER, DEFAULT or your own.
+        encoder: another network to replace the ResNet of the settings.
     """
 
     def __init__(self, settings: ModelSettings = PAPER, encoder: Encoder | None = None) -> None:
@@ -86,7 +86,7 @@ class SmokeBVM(nn.Module):
         self.uncertainty = UncertaintyNet(s.uncertainty_width, s.uncertainty_base)
 
     def encode(self, pictures: Tensor) -> Encoding:
-        """Run all that is deterministic: encoder, reductions, inference net."""
+        """Run the deterministic part: encoder, reductions, inference net."""
         x = self.normalise(pictures)
         shared = self.decoder.prepare(self.encoder(x))
         return Encoding(shared, self.inference(x), (pictures.shape[-2], pictures.shape[-1]))
@@ -104,7 +104,7 @@ class SmokeBVM(nn.Module):
 
         Args:
             pictures: RGB in [0, 1], [N, 3, H, W].
-            temperature: that logits are divided by, before the uncertainty net sees what comes of it.
+            temperature: divisor of the logits, applied before the uncertainty net sees the prediction.
         """
         encoding = self.encode(pictures)
         logits = self.decode(encoding, encoding.posterior.mean, keys=None) / temperature
@@ -120,8 +120,8 @@ class SmokeBVM(nn.Module):
         """One stochastic prediction for each key: z of its posterior, dropout on. Gradients flow.
 
         Args:
-            encoding: of N pictures.
-            keys: int64 [B * N]; sample b of picture n at b * N + n.
+            encoding: encoding of N pictures.
+            keys: random keys, int64 [B * N]; sample b of picture n at b * N + n.
 
         Returns:
             Logits [B * N, 1, H, W].
@@ -151,10 +151,10 @@ class SmokeBVM(nn.Module):
         Args:
             pictures: RGB in [0, 1], [N, 3, H, W].
             count: B, samples for each picture.
-            keys: of all that is drawn for each picture, int64 [N], on their device; by default those of the
+            keys: random keys of the pictures, int64 [N], on their device; by default those of the
                 numbers 0 to N - 1, so that the same call gives the same answer.
             block: samples decoded at once; memory grows with it, not with `count`. It changes no sample.
-            temperature: that their logits are divided by.
+            temperature: divisor of their logits.
         """
         if keys is None:
             keys = make_keys(0, torch.arange(len(pictures), device=pictures.device))

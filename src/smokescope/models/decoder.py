@@ -32,11 +32,11 @@ class LatentReduction(nn.Module):
     convolution takes f4 and z to `outputs` (0.6 M).
 
     Args:
-        channels: of f4.
+        channels: channels of f4.
         latent: dimensions of z.
         outputs: channels of the result.
         injection: "full" or "light".
-        kernel: of the convolutions, 3 or 1.
+        kernel: side of the convolutions' kernels, 3 or 1.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class BayesianDecoder(nn.Module):
     convolutions.
 
     Args:
-        channels: of f1..f4.
+        channels: channels of f1..f4.
         latent: dimensions of z.
         width: channels each feature is reduced to.
-        dropout: share of what is dropped.
+        dropout: share of the reduced features that dropout drops.
         dropout_unit: "element" (the paper's) or "channel".
         injection: how z enters, see LatentReduction.
-        bottleneck: of DenseASPP.
-        growth: of DenseASPP.
+        bottleneck: bottleneck channels of DenseASPP.
+        growth: growth channels of DenseASPP.
         fusion: "fine" (the paper's) or "coarse".
         reduction: side of the kernels that reduce features, 3 (the paper's) or 1.
     """
@@ -117,11 +117,11 @@ class BayesianDecoder(nn.Module):
         """Decode one sample of each picture.
 
         Args:
-            shared: of `prepare`, for N pictures.
+            shared: result of `prepare`, for N pictures.
             z: latent variables [N * B, latent]; sample b of picture n at b * N + n.
-            keys: of dropout, int64 [N * B], in the order of z; without them nothing is dropped. The caller
-                says so, rather than the module's mode: thereby threads that sample from a model in eval mode
-                do not disturb each other.
+            keys: random keys of dropout, int64 [N * B], in the order of z; without them nothing is dropped.
+                The caller decides, rather than the module's mode, so that threads that sample from one model
+                in eval mode do not disturb each other.
 
         Returns:
             Logits [N * B, 1, h_1, w_1].

@@ -17,10 +17,10 @@ def draw_mask(keys: Tensor, shape: Sequence[int], share: float, unit: DropoutUni
     """Draw what is kept of features [N, C, H, W].
 
     Args:
-        keys: int64 [N].
+        keys: random keys, int64 [N].
         shape: C, H and W.
-        share: of what is dropped, below 1.
-        unit: whether "element"s fall one by one, or a whole "channel".
+        share: share that is dropped, below 1.
+        unit: what is dropped at a time: an "element" or a whole "channel".
 
     Returns:
         bool [N, C, H, W], or [N, C, 1, 1] for channels.

@@ -12,8 +12,8 @@ class Normalise(nn.Module):
     Both come from the settings, which travel with the weights, and are therefore no part of the weights.
 
     Args:
-        mean: of red, green and blue in [0, 1].
-        std: of the same.
+        mean: means of red, green and blue in [0, 1].
+        std: standard deviations of the same.
     """
 
     mean: Tensor

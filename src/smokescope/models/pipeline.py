@@ -28,14 +28,14 @@ def resize(maps: Tensor, size: Sequence[int]) -> Tensor:
 
 
 class Pipeline(nn.Module):
-    """A network, how pictures are brought to it, and how its answer is read.
+    """A network, how pictures are resized for it, and how its output is read.
 
     Args:
         network: SmokeBVM or UNet.
         input: how a picture is resized.
-        temperature: that logits are divided by, fitted on pictures that were not trained on.
-        threshold: above which a probability is called smoke.
-        verdicts: by which regions are called smoke, or handed to a person.
+        temperature: divisor of the logits, fitted on pictures that were not trained on.
+        threshold: probability above which a pixel is called smoke.
+        verdicts: thresholds by which regions are called smoke, or handed to a person.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class Pipeline(nn.Module):
         Args:
             pictures: As for `forward`.
             count: Samples for each picture.
-            keys: Of all that is drawn for each picture, int64 [N] on their device; by default those of the
+            keys: Random keys of the pictures, int64 [N] on their device; by default those of the
                 numbers 0 to N - 1.
             block: Samples decoded at once; it changes no sample.
 
         Raises:
-            ValueError: The network has nothing to draw samples from.
+            ValueError: The network cannot draw samples.
         """
         if not isinstance(self.network, SmokeBVM):
             raise ValueError(f"a {self.network.settings.architecture} model cannot draw samples")

@@ -21,9 +21,9 @@ class ModelSettings:
     """Settings of a network; the defaults are the paper's Bayesian latent variable model.
 
     Attributes:
-        architecture: which network this is; what another one would need is passed over.
-        encoder_stride: where ResNet-50 strides, as its weights were trained.
-        encoder_layers: bottlenecks a stage; (3, 4, 6, 3) is ResNet-50.
+        architecture: kind of network; settings of the other kinds are ignored.
+        encoder_stride: ResNet variant by where it strides, "v1" or "v1.5", as its weights were trained.
+        encoder_layers: bottlenecks per stage; (3, 4, 6, 3) is ResNet-50.
         encoder_width: channels of its stem.
         latent: dimensions of z.
         inference_width: channels of the inference net's first convolution.
@@ -32,14 +32,14 @@ class ModelSettings:
         dropout: share of the reduced features that dropout drops.
         dropout_unit: "element" or "channel".
         aspp_bottleneck: channels before each dilated convolution.
-        aspp_growth: channels that each of them adds.
-        fusion: at whose size features meet: "fine" f1's, the paper's; "coarse" f2's, a quarter of the cost.
+        aspp_growth: channels that each dilated convolution adds.
+        fusion: size where features meet: "fine", f1's (the paper's); "coarse", f2's, a quarter of the cost.
         reduction: side of the kernels that reduce the features: the paper's 3, or 1 at a ninth of the cost.
         uncertainty_width: channels of the uncertainty net's first convolution.
         uncertainty_base: what that net corrects: "nothing", or the "entropy" of the prediction.
         unet_width: channels of the U-Net's finest level; each level below has twice as many.
-        mean: of each colour, subtracted from pictures in [0, 1].
-        std: of each colour, by which the difference is divided.
+        mean: mean of each colour, subtracted from pictures in [0, 1].
+        std: standard deviation of each colour, by which the difference is divided.
     """
 
     architecture: Architecture = "smoke-bvm"

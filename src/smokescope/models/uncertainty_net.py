@@ -60,8 +60,8 @@ class UncertaintyNet(nn.Module):
 
         Args:
             x: normalised pictures [N, 3, H, W].
-            probability: of smoke in the deterministic pass [N, 1, H, W]. No gradient flows back through it:
-                this network observes the other and must not bend it.
+            probability: probability of smoke in the deterministic pass [N, 1, H, W]. No gradient flows back
+                through it: this network observes the other and must not bend it.
         """
         y = torch.cat((x, probability.detach()), 1)
         features = []

@@ -22,11 +22,11 @@ class UNet(nn.Module):
     """Encoder, and a decoder that meets its features on the way up to one logit map at stride 4.
 
     It stops at stride 4 as the Bayesian decoder does, so that a difference between the two is not one of
-    resolution. It has one opinion only: all its doubt is the entropy of its probability, and none epistemic.
+    resolution. It gives a single prediction, whose entropy is all its uncertainty, none of it epistemic.
 
     Args:
-        settings: UNET or one's own.
-        encoder: another network to take the settings' ResNet's place.
+        settings: UNET or your own.
+        encoder: another network to replace the ResNet of the settings.
     """
 
     def __init__(self, settings: ModelSettings = UNET, encoder: Encoder | None = None) -> None:
@@ -50,7 +50,7 @@ class UNet(nn.Module):
 
         Args:
             pictures: RGB in [0, 1], [N, 3, H, W].
-            temperature: that logits are divided by.
+            temperature: divisor of the logits.
 
         Returns:
             Logits, and their entropy in nats as both total and aleatoric uncertainty.

@@ -41,7 +41,7 @@ _TO_RGB = ((1.0, 0.0, 1.402), (1.0, -0.344136, -0.714136), (1.0, 1.772, 0.0))
 
 @torch.no_grad()
 def gaussian_blur(pictures: Tensor, sigma: Tensor) -> Tensor:
-    """Blur each picture by its own Gaussian, cut at three sigma; the border's pixels go on beyond it.
+    """Blur each picture by its own Gaussian, cut at three sigma; border pixels are repeated outside.
 
     Args:
         pictures: [N, C, H, W].

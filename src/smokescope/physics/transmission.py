@@ -72,9 +72,9 @@ def transmission(
     Args:
         pictures: RGB in [0, 1], [N, 3, H, W]; halves are computed in float32.
         patch: odd side of the dark channel's window.
-        radius: of the guided filter; 0 leaves the map unrefined.
-        eps: of the guided filter.
-        fraction: share of pixels the airlight is chosen from.
+        radius: radius of the guided filter; 0 leaves the map unrefined.
+        eps: regularisation of the guided filter.
+        fraction: share of pixels that the airlight is chosen from.
 
     Returns:
         Transmission in [0, 1], [N, 1, H, W]. No gradient flows to the pictures.

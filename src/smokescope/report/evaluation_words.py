@@ -59,8 +59,8 @@ def told_speed(speed: float, engine: str, *, peer: bool, samples: int, intervals
 def told_intervals(ends: Interval | None, what: str) -> str:
     """What intervals are, or why there are none; `what` they are of."""
     if ends is None:
-        return "all pictures are of one scene, which says nothing of others: there are no intervals"
-    drawn = f"comes to when the {ends.scenes} scenes are drawn anew"
+        return "no intervals: all pictures are of one scene"
+    drawn = f"takes when the {ends.scenes} scenes are redrawn at random"
     return f"95 % from, to: between them are 95 % of what a {what} {drawn}"
 
 

@@ -13,14 +13,14 @@ class Limits:
     """What one request may cost, and all of them together.
 
     Attributes:
-        body_bytes: Of one request's body, counted while they arrive.
-        held_bytes: Of all bodies in memory at once, those still arriving included.
-        pixels: Of one picture, read from its header before anything is decoded.
-        upload_seconds: For a body to arrive whole.
-        head_seconds: For a request's first lines to arrive, and for a client to take its answer.
-        queue: Pictures that may wait.
-        batch: Pictures of one size that the model sees at once, at most.
-        gather_seconds: That the first of a batch waits for others.
+        body_bytes: Most bytes of one request's body, counted while they arrive.
+        held_bytes: Most bytes of all bodies in memory at once, those still arriving included.
+        pixels: Most pixels of one picture, read from its header before anything is decoded.
+        upload_seconds: Seconds for a body to arrive whole.
+        head_seconds: Seconds for a request's first lines to arrive, and for a client to take its answer.
+        queue: Most pictures that may wait.
+        batch: Most pictures of one size that the model sees at once.
+        gather_seconds: Seconds that the first of a batch waits for others.
         deadline: Seconds from a picture's arrival to its answer.
         grace: Seconds that running requests get to finish when the service is told to stop.
     """

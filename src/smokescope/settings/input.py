@@ -1,4 +1,4 @@
-"""How a picture is brought to the network: which size it gets."""
+"""How a picture is resized for the network."""
 
 import math
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ PARTS = 500  # into which height and width together are divided, to have their r
 
 @dataclass(frozen=True, kw_only=True)
 class InputSettings:
-    """How a picture is brought to the network.
+    """How a picture is resized for the network.
 
     Attributes:
-        height: that the network sees.
-        width: that the network sees.
+        height: Height that the network sees.
+        width: Width that the network sees.
         fit: "squash" gives every picture that height and width; "aspect" keeps a picture's own aspect and
-            takes about as many pixels as those two make, see `network_size`.
+            has about as many pixels as height x width; see `network_size`.
     """
 
     height: int = 480
@@ -39,8 +39,8 @@ def network_size(height: int, width: int, settings: InputSettings) -> tuple[int,
     To keep the aspect r = height / width and the number of pixels, sides would be in proportion to sqrt(r)
     and 1 / sqrt(r). The root is taken as (1 + 10 r + 5 r^2) / (5 + 10 r + r^2): off by about 1 % at 4 : 1,
     where rounding to multiples of 32 is off by more, and never above 5, so that a panorama is squashed a
-    little rather than left with a side of nothing. And it is of whole numbers, which exported graphs can
-    compute from a picture's size; a square root is not.
+    little rather than left with a side of nothing. It also needs only whole numbers, which an exported graph
+    can compute from a picture's size, unlike a square root.
     """
     if settings.fit == "squash":
         return settings.height, settings.width

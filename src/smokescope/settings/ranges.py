@@ -8,10 +8,10 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 
 def refuse_outside(settings: object, least: float, most: float, *names: str) -> None:
-    """Check numbers, and numbers in tuples, that settings have under some names.
+    """Check the named settings, numbers or tuples of numbers.
 
     Raises:
-        ValueError: One is below `least`, above `most`, or no number (NaN).
+        ValueError: A number is below `least`, above `most`, or NaN.
     """
     for name in names:
         value = getattr(settings, name)

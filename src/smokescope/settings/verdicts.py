@@ -8,11 +8,11 @@ class VerdictSettings:
     """Thresholds of the verdict on a region; `benchmarks/verdicts.py` measures what they do.
 
     Attributes:
-        unsure_above: Connected pixels of a higher probability are a region, and worth a person's look.
-        smoke_above: A region is smoke if `least_area` of it has a higher probability.
-        epistemic_above: Such a region is still unsure if the epistemic uncertainty of just that part is
-            higher, in nats: the model has not seen the like.
-        least_area: Share of the picture below which a region is nothing; 0.02 % as for an alarm.
+        unsure_above: Probability above which connected pixels are a region, and worth a person's look.
+        smoke_above: Probability that `least_area` of a region must exceed for the region to be smoke.
+        epistemic_above: Epistemic uncertainty of just that part, in nats, above which the region is still
+            unsure: the model has not seen the like.
+        least_area: Share of the picture below which a region is ignored; 0.02 % as for an alarm.
     """
 
     unsure_above: float = 0.25

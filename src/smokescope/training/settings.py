@@ -35,12 +35,13 @@ class Source:
             rendered over the pictures of a folder, masks united), transplanted (the smoke of pairs, put over
             others of them or over the mix's negatives, masks united), lookalikes (fog, cloud, dust and glare
             rendered over pictures without smoke), or scribbles (pictures and strokes).
-        folder: Below the data folder.
+        folder: Folder of the source, below the data folder.
         weight: How often each of its pictures is seen in an epoch.
-        names: A regular expression; only pictures whose whole name matches are taken.
-        strokes: For scribbles, the folder of their files, as `smokescope data scribble` writes it.
-        whole: Train on all of the folder, whatever is kept apart: it shares no scene with the others.
-        validated: Validate on those of its pictures that are kept apart; what two lines take, if either does.
+        names: Regular expression; only pictures whose whole name matches are taken.
+        strokes: Folder of the scribble files (kind scribbles only), as `smokescope data scribble` writes it.
+        whole: Whether to train on all of the folder, held-out pictures included: it shares no scene with the
+            others.
+        validated: Whether to validate on its held-out pictures; one in two lines counts if either does.
     """
 
     kind: Kind
@@ -65,16 +66,17 @@ class OptimiserSettings:
     """AdamW for the generative model, another for the uncertainty net; the defaults are the paper's.
 
     Attributes:
-        learning_rate: Of the encoder, the inference net and the decoder.
-        encoder_factor: By which the encoder's is multiplied.
-        uncertainty_learning_rate: Of the uncertainty net.
-        weight_decay: 0 makes AdamW Adam.
-        schedule: "step" multiplies by `step_factor` after epoch `step_epoch`; "cosine" falls to 0; "constant"
-            leaves it to the average of weights (`ema`) to come to rest.
-        step_epoch: When.
-        step_factor: By how much.
+        learning_rate: Learning rate of the encoder, the inference net and the decoder.
+        encoder_factor: Factor of the encoder's learning rate.
+        uncertainty_learning_rate: Learning rate of the uncertainty net.
+        weight_decay: Weight decay; 0 makes AdamW Adam.
+        schedule: Course of the learning rates: "step" multiplies them by `step_factor` after epoch
+            `step_epoch`; "cosine" lets them fall to 0; "constant" leaves it to the average of weights (`ema`)
+            to come to rest.
+        step_epoch: Epoch after which "step" changes the rates.
+        step_factor: Factor by which "step" changes the rates.
         warmup: Share of a stage over which the rates rise from 0.
-        clip: Norm at which gradients are clipped; 0 does not.
+        clip: Norm at which gradients are clipped; 0 for no clipping.
     """
 
     learning_rate: float = 2.5e-5
@@ -99,27 +101,27 @@ class TrainingSettings:
     """A training run; the defaults are the paper's but for `augment` and `temperature`, which it has not.
 
     Attributes:
-        data: The mix.
-        model: The network.
-        input: How a picture is brought to the network, in training and after it.
-        objective: What is minimised.
-        augment: What happens to pictures first.
-        optimiser: How it is minimised.
-        epochs: Passes over the mix; 0 leaves a trained model as it is, but for `uncertainty_steps`.
-        batch: Pictures a step, over all devices together.
+        data: Sources of the data mix.
+        model: Settings of the network.
+        input: How a picture is resized for the network, in training and after it.
+        objective: Settings of the loss that is minimised.
+        augment: Settings of the augmentation.
+        optimiser: Settings of the optimiser.
+        epochs: Passes over the mix; 0 leaves a trained model as it is, except for `uncertainty_steps`.
+        batch: Pictures per step, over all devices together.
         size: Height and width of training pictures.
         side: Longest side at which pictures are kept in memory.
-        samples: B, predictions of the decoder that make the uncertainty net's targets.
-        uncertainty_steps: Steps at the end that fit the uncertainty net alone, to the averaged model.
-        offset: Added to the logits of what the first stage ends with: below 0 masks are tighter.
-        temperature: Of the model; none: fitted on the pictures kept from training. Where none of them has
-            smoke it is that of the model which the run begins with, else 1.
+        samples: Number B of decoder predictions that make the uncertainty net's targets.
+        uncertainty_steps: Steps of the second stage, which fits the uncertainty net to the averaged model.
+        offset: Constant added to the logits after the first stage; below 0 masks are tighter.
+        temperature: Temperature of the model; none to fit it on the held-out pictures. If none of these has
+            smoke, it is that of the model that the run starts from, else 1.
         kl_warmup: Share of the first stage over which the weight of the KL divergence rises from 0.
         ema: Decay of the average of weights that is validated and shipped; 0 takes the last weights.
-        freeze_batch_norm: Whose statistics stay: those that the encoder's weights came with, or all.
-        precision: Of the network's passes.
-        compile: Compile the networks; pays on a GPU, in runs of more than some minutes.
-        seed: Of everything.
+        freeze_batch_norm: Batch norm statistics that stay fixed: "none", those of the "encoder", or "all".
+        precision: Number format of the network's passes.
+        compile: Whether to compile the networks; pays on a GPU, in runs of more than a few minutes.
+        seed: Random seed of everything.
         validate_every: Epochs between validations.
         validation_samples: Monte Carlo samples that the last validation compares the uncertainty maps with.
         save_every: Epochs between checkpoints.
@@ -172,7 +174,7 @@ class TrainingSettings:
             )
 
     def fingerprint(self) -> str:
-        """Of all that decides what comes out: not of when it is tried and saved."""
+        """Checksum of all settings that affect the result: not of when it is validated and saved."""
         plain = asdict(replace(self, validate_every=1, save_every=1))
         return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
@@ -181,8 +183,8 @@ def read_settings(config: str, overrides: Sequence[str] = ()) -> TrainingSetting
     """Read a configuration: a file, or the name of one that comes with smokescope.
 
     Args:
-        config: Path or name.
-        overrides: "name.of.field=value" each, the value as in YAML.
+        config: Path of a file, or name of a shipped configuration.
+        overrides: Overrides "name.of.field=value", the value as in YAML.
 
     Raises:
         SmokescopeError: The file or a setting in it is wrong.

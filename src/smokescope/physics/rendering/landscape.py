@@ -19,7 +19,7 @@ def draw_landscapes(keys: Tensor, size: tuple[int, int]) -> Tensor:
     """Draw a landscape for each key: a sky with clouds and ridges with texture, in air that whitens.
 
     Args:
-        keys: Of everything that is drawn, int64 [N].
+        keys: Random keys of the landscapes, int64 [N].
         size: Height and width.
 
     Returns:

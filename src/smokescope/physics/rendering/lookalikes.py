@@ -24,8 +24,8 @@ def render_lookalikes(backgrounds: Tensor, keys: Tensor) -> Tensor:
     """Put one thing that is not smoke into each picture; a mask would be empty.
 
     Args:
-        backgrounds: [N, 3, H, W] in [0, 1].
-        keys: of everything that is drawn for each, int64 [N], on the backgrounds' device.
+        backgrounds: pictures [N, 3, H, W] in [0, 1].
+        keys: random keys of the pictures, int64 [N], on the backgrounds' device.
 
     Returns:
         [N, 3, H, W] in [0, 1].

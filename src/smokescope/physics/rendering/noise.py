@@ -84,11 +84,11 @@ def turbulence(
     """Sum of smooth noise at ever finer scales (fractional Brownian motion), about zero.
 
     Args:
-        dice: to draw from, a field for each of its keys.
-        size: of a field, two or three sides.
+        dice: dice to draw from, one field for each of their keys.
+        size: sides of a field, two or three.
         coarsest: how many cells of the coarsest octave fit along each side.
-        octaves: how many; each doubles the cells.
-        decay: of the amplitude from an octave to the next. 0.5 is soft; Kolmogorov's spectrum is about 0.63.
+        octaves: number of octaves; each doubles the cells.
+        decay: ratio of amplitudes of successive octaves. 0.5 is soft; Kolmogorov's spectrum is about 0.63.
 
     Returns:
         [N, 1, *size] with a standard deviation near 0.3.

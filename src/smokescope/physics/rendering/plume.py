@@ -81,8 +81,8 @@ def grow(dice: Dice, habit: Habit) -> Plumes:
     """Build the volumes and look at them.
 
     Args:
-        dice: to draw turbulence and the sun's place from.
-        habit: of N plumes.
+        dice: dice to draw turbulence and the sun's place from.
+        habit: habit of N plumes.
     """
     density, source = _density(dice, habit)
     sunlight = _sunlight(dice, density)

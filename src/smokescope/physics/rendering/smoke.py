@@ -55,9 +55,9 @@ def render_smoke(backgrounds: Tensor, keys: Tensor, masks: Tensor | None = None)
     """Put one plume into each picture; what becomes of it does not depend on the others.
 
     Args:
-        backgrounds: [N, 3, H, W] in [0, 1].
-        keys: of everything that is drawn for each, int64 [N], on the backgrounds' device.
-        masks: of smoke that the backgrounds already show, [N, 1, H, W]; united with the rendered.
+        backgrounds: pictures [N, 3, H, W] in [0, 1].
+        keys: random keys of the pictures, int64 [N], on the backgrounds' device.
+        masks: masks of smoke that the backgrounds already show, [N, 1, H, W]; united with the rendered.
     """
     dice = Dice(fold_in(keys, SMOKE))
     backdrop = survey(backgrounds)

@@ -35,10 +35,10 @@ def transplant(pictures: Tensor, masks: Tensor, backgrounds: Tensor, keys: Tenso
     """Put the smoke of each picture over its background, at the same height above the skyline.
 
     Args:
-        pictures: With smoke, [N, 3, H, W] in [0, 1].
-        masks: Of the smoke, [N, 1, H, W] in [0, 1].
-        backgrounds: To put it over, [N, 3, H, W] in [0, 1].
-        keys: Of what is drawn for each, int64 [N], on the pictures' device.
+        pictures: Pictures with smoke, [N, 3, H, W] in [0, 1].
+        masks: Masks of the smoke, [N, 1, H, W] in [0, 1].
+        backgrounds: Pictures to put it over, [N, 3, H, W] in [0, 1].
+        keys: Random keys of the pictures, int64 [N], on the pictures' device.
     """
     dice = Dice(fold_in(keys, TRANSPLANT))
     theirs, ours = survey(pictures), survey(backgrounds)
