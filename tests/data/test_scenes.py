@@ -130,7 +130,7 @@ DAMAGE: dict[str, tuple[Edit, str]] = {
     "no list": (lambda v: v.update(scenes={}), "scenes should be a list"),
     "odd threshold": (lambda v: v.update(settings={"threshold": True}), "settings.threshold should be a num"),
     "odd kind": (lambda v: v.update(sets={"a": "masks", "b": "pairs"}), "sets.a should be one of pairs, neg"),
-    "unknown set": (lambda v: v.update(sets={"a": "pairs"}), r"scenes\[0\].pictures.b belongs to none"),
+    "unknown set": (lambda v: v.update(sets={"a": "pairs"}), r"scenes\[0\].pictures.b is none of the"),
     "picture twice": (lambda v: scenes_list(v)[1].update(pictures={"a": ["z"]}), r"scenes\[1\] lists a pict"),
     "odd name": (
         lambda v: scenes_list(v)[1].update(pictures={"b": [3]}),

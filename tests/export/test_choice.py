@@ -72,11 +72,11 @@ def test_an_exported_file_decides_by_itself(exported: Exported, tmp_path: Path) 
     for engine in (None, "auto", "onnx"):
         found = smokescope.load(exported.onnx, engine=engine)
         assert found.engine.name == "onnxruntime"
-    with pytest.raises(SmokescopeError, match=r"m\.xml runs in openvino alone"):
+    with pytest.raises(SmokescopeError, match=r"m\.xml runs only in openvino"):
         smokescope.load(exported.openvino, engine="torch")
     loud = shutil.copy(exported.onnx, tmp_path / "M.ONNX")
     assert smokescope.load(loud, engine="auto").engine.name == "onnxruntime"
-    with pytest.raises(SmokescopeError, match=r"M\.ONNX runs in onnxruntime alone"):
+    with pytest.raises(SmokescopeError, match=r"M\.ONNX runs only in onnxruntime"):
         smokescope.load(loud, engine="torch")
 
 

@@ -26,7 +26,7 @@ def test_export_writes_what_load_takes(run: Run, tmp_path: Path, format: str, en
     out = tmp_path / "new" / f"m{'.onnx' if format == 'onnx' else '.xml'}"
     done = run("export", "--format", format, "--out", out, "--model", tmp_path / "m.safetensors")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "is written; its maps differ from PyTorch's by" in done.stdout
+    assert "was written; its maps differ from PyTorch's by" in done.stdout
     assert {path.suffix for path in out.parent.iterdir()} == endings
     ours, theirs = (smokescope.load(each)(hills(0)) for each in (tmp_path / "m.safetensors", out))
     np.testing.assert_allclose(theirs.epistemic, ours.epistemic, atol=1e-4)
@@ -54,7 +54,7 @@ def test_export_in_8_bits(run: Run, tmp_path: Path) -> None:  # noqa: F811
     assert "--calibrate needs --int8" in done.stderr
     done = run(*given, "--int8", "--calibrate", tmp_path / "hills")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "m.xml is written; in 8 bits, its maps follow PyTorch's with a correlation of" in done.stdout
+    assert "m.xml was written; in 8 bits, its maps follow PyTorch's with a correlation of" in done.stdout
     told = json.loads(run("info", tmp_path / "m.xml", "--json").stdout)
     assert told["file"]["metadata"]["precision"] == "int8"
     assert told["file"]["bytes"] == sum((tmp_path / f"m{end}").stat().st_size for end in (".xml", ".bin"))
