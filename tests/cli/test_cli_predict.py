@@ -373,5 +373,5 @@ def test_an_input_is_never_replaced(run: Run, model: Path, tmp_path: Path, names
         (tmp_path / name).write_bytes(encode_png(hill(230)))
     done = run("predict", *(tmp_path / name for name in names), "--out", tmp_path / ".", "--model", model)
     assert done.returncode == 2
-    assert f"{tmp_path / names[-1]} is to be read, and would be replaced" in done.stderr
+    assert f"{tmp_path / names[-1]} is an input, and a result of" in done.stderr
     assert all((tmp_path / name).read_bytes() == encode_png(hill(230)) for name in names)

@@ -61,7 +61,7 @@ def told_intervals(ends: Interval | None, what: str) -> str:
     if ends is None:
         return "no intervals: all pictures are of one scene"
     drawn = f"takes when the {ends.scenes} scenes are redrawn at random"
-    return f"95 % from, to: between them are 95 % of what a {what} {drawn}"
+    return f"95 % from, to: they enclose 95 % of the values that a {what} {drawn}"
 
 
 def figure_lines(evaluation: Evaluation, names: Sequence[str], other: Evaluation | None) -> str:

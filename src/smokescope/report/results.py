@@ -78,7 +78,7 @@ def refuse_replacing(inputs: Sequence[PictureFile], out: Path) -> None:
         for result in possible_results(file, out):
             if result.resolve() in taken:
                 raise SmokescopeError(
-                    f"{result} is to be read, and would be replaced by a result of {file.path}: "
+                    f"{result} is an input, and a result of {file.path} would overwrite it: "
                     "name another output folder"
                 )
 
