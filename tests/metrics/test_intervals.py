@@ -124,7 +124,7 @@ def test_a_difference_is_of_the_same_draws() -> None:
     alone = ours.interval()
     assert high - low < 0.3 * ((alone.high["mse"] or 0) - (alone.low["mse"] or 0))
     assert set(figures_of(ours.difference(ours).high)) == {30, 0, None}
-    with pytest.raises(ValueError, match="other pictures"):
+    with pytest.raises(ValueError, match="draws of different pictures"):
         ours.difference(replace(theirs, scenes=29))
 
 
