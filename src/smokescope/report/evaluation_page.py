@@ -42,7 +42,7 @@ def evaluation_page(
     if against is not None:
         words.append(f"The difference is {names[0]} less {names[1]}.")
         words += [_BOLD] if evaluation.interval(against) else []
-    whose = f"They show {names[0]} alone." if against is not None else ""
+    whose = f"Of {names[0]} alone." if against is not None else ""
     head = ("", *(escape(column.heading) for column in by_column))
     return page(
         title,
