@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -135,6 +136,12 @@ def test_a_full_disk_under_stdout_is_told() -> None:
     assert done.returncode == 2
     assert done.stderr.endswith(b"cannot be written: no space left on device\n")
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["--version", "nonsense"])
+def test_a_signal_is_not_an_exception_any_more_when_python_ends(run: Run, verb: str) -> None:
+    run(verb)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_ctrl_c_leaves_without_a_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,3 +94,5 @@ def main() -> None:
             raise
         complain(SmokescopeError(f"the output cannot be written: {plain_reason(error)}"))
         sys.exit(2)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # while Python ends, an exception is a traceback
