@@ -64,11 +64,13 @@ def test_ticks_are_round(scale: Scale, ticks: list[float]) -> None:
 numbers = st.floats(-1e9, 1e9).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
 
+@example(values=[-1e9, -999_999_999.999_999_9], zero=False)  # equal but for rounding
 @given(st.lists(numbers, min_size=1, max_size=8), st.booleans())
 def test_an_even_scale_covers_its_values(values: list[float], zero: bool) -> None:
     scale = covering(values, zero=zero)
     slack = 1e-6 * (scale.high - scale.low)
     assert scale.low - slack <= min(values) <= max(values) <= scale.high + slack
+    assert scale.low < scale.high
     assert 1 <= len(scale.ticks()) <= 12
     assert not zero or scale.low <= 0 <= scale.high
 

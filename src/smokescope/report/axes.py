@@ -77,7 +77,7 @@ def covering(values: Sequence[float], *, log: bool = False, zero: bool = False, 
         return Scale(_round_down(low), _round_up(high if high > low else 2 * high), log=True)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
-    if low == high:
+    if math.isclose(low, high, rel_tol=1e-6):  # no numbers beside an axis would tell them apart
         low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
         low = 0.0 if zero else low
     step = _round_step((high - low) / TICKS, whole)
