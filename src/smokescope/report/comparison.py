@@ -60,16 +60,19 @@ def columns(evaluation: Evaluation, names: Sequence[str], against: Evaluation | 
     return found
 
 
-def rows(
-    evaluation: Evaluation, names: Iterable[str], by_column: Sequence[Column], against: Evaluation | None
-) -> Iterator[Row]:
+def rows(names: Iterable[str], by_column: Sequence[Column]) -> Iterator[Row]:
     """Figures by name in all columns, less those that have a meaning in none."""
-    ends = evaluation.interval(against) if against is not None else None
-    low, high = (flatten(ends.low), flatten(ends.high)) if ends else (Figures(), Figures())
+    ends = difference_ends(by_column)
     for name in names:
         if any(column.figures[name] is not None for column in by_column):
-            sure = name not in ("images", "negatives") and excludes_zero(low.get(name), high.get(name))
+            sure = ends is not None and excludes_zero(*(end.figures[name] for end in ends))
             yield Row(name, [column.show(name) for column in by_column], sure)
+
+
+def difference_ends(by_column: Sequence[Column]) -> tuple[Column, Column] | None:
+    """The columns of the interval of the difference to another model, if it was asked for."""
+    differs = [column for column in by_column if column.differs]
+    return (differs[1], differs[2]) if len(differs) == 3 else None
 
 
 def excludes_zero(low: float | None, high: float | None) -> bool:

@@ -9,7 +9,7 @@ from smokescope.report.axes import Axis, Scale, covering
 from smokescope.report.calibration_chart import SMOKE, TOP_LABEL, reliability_chart
 from smokescope.report.charts import Series, histogram, line_chart
 from smokescope.report.colours import TOTAL
-from smokescope.report.comparison import Column, Row, columns, rows
+from smokescope.report.comparison import Column, Row, columns, difference_ends, rows
 from smokescope.report.evaluation_words import told_pictures
 from smokescope.report.headlines import STYLE, headlines
 from smokescope.report.meanings import MEANINGS, name_figure
@@ -37,11 +37,11 @@ def evaluation_page(
         against: What came out of another model on the same pictures.
     """
     by_column = columns(evaluation, names, against)
-    shown = [_cells(row, by_column) for row in rows(evaluation, MEANINGS, by_column, against)]
+    shown = [_cells(row, by_column) for row in rows(MEANINGS, by_column)]
     words = [_DEFINED]
     if against is not None:
         words.append(f"The difference is {names[0]} less {names[1]}.")
-        words += [_BOLD] if evaluation.interval(against) else []
+        words += [_BOLD] if difference_ends(by_column) else []
     whose = f"Of {names[0]} alone." if against is not None else ""
     head = ("", *(escape(column.heading) for column in by_column))
     return page(

@@ -71,7 +71,7 @@ def figure_lines(evaluation: Evaluation, names: Sequence[str], other: Evaluation
     head = "".join(f"{column.heading:>{width}}" for column, width in zip(by_column, widths, strict=True))
     lines = [f"{'':32}{head}"] if len(by_column) > 1 else []
     sure = False
-    for row in rows(evaluation, TOLD, by_column, other):
+    for row in rows(TOLD, by_column):
         figures = "".join(f"{cell:>{width}}" for cell, width in zip(row.cells, widths, strict=True))
         mark = "*" if row.sure else " "
         lines.append(f"{row.name:32}{figures} {mark} {MEANINGS[row.name].direction}".rstrip())
