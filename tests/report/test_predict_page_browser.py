@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from tests.report.browser import chromium
 from tests.report.test_predict_page import images, row
 
 from smokescope.report.light import lit
@@ -22,31 +21,22 @@ from smokescope.report.results import QUANTITIES
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """The page of two empty pictures (a, d), two with smoke (b, e) and an unsure one (c); trouble fails."""
-    if BROWSER is None:
-        assert os.environ.get("CI_REQUIRES_BROWSER") != "1", "there is no Chromium here"
-        pytest.skip("there is no Chromium here")
     folder = tmp_path_factory.mktemp("page")
     reds = {"a": 20, "b": 220, "c": 120, "d": 70, "e": 230}
     rows = [row(folder, name, red) for name, red in reds.items()]
     (folder / "report.html").write_text(predict_page(rows, "by a model"))
     trouble: list[str] = []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    with chromium() as browser:
         opened = browser.new_page()
         opened.on("console", lambda message: trouble.append(message.text))
         opened.on("pageerror", lambda error: trouble.append(str(error)))
         opened.on("request", lambda request: trouble.append(request.url) if outside(request.url) else None)
         opened.goto((folder / "report.html").as_uri())
         yield opened
-        browser.close()
     assert trouble == []
 
 
