@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.report.browser import chromium
+from tests.browser import chromium
 from tests.report.test_evaluation_page import evaluated
 from tests.report.test_run_page import BINS, LATENT, log_steps, report
 

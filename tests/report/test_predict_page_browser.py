@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from tests.report.browser import chromium
+from tests.browser import chromium
 from tests.report.test_predict_page import images, row
 
 from smokescope.report.light import lit

@@ -2,9 +2,7 @@
 
 import base64
 import io
-import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -18,16 +16,14 @@ from smokescope.inference import Prediction
 from smokescope.serve.limits import Limits
 from smokescope.serve.service import Service
 from smokescope.uncertainty import LN2
+from tests.browser import NEEDED, chromium
 from tests.serve.service import MODEL, Brightness, live
 
-NEEDED = os.environ.get("CI_REQUIRES_BROWSER") == "1"
 if NEEDED:
     from playwright import sync_api
 else:
     sync_api = pytest.importorskip("playwright.sync_api")
 Page = sync_api.Page
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 NAME_OF_FOCUS = """() => {
     const { id, name, className } = document.activeElement;
     return id || name || className;
@@ -67,13 +63,8 @@ DROP = """([base64, name, type]) => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[sync_api.Browser]:
-    if CHROMIUM is None:
-        assert not NEEDED, "there is no Chromium here"
-        pytest.skip("there is no Chromium here")
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, "--disable-sync"])
+    with chromium() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
