@@ -63,7 +63,19 @@ def test_what_each_kind_means() -> None:
     assert contradicting.epistemic.item() == pytest.approx(LN2)
 
 
+@pytest.mark.parametrize("spread", [0.3, 1.0, 2.0])
+def test_few_samples_tell_of_endless_ones(spread: float) -> None:
+    samples = logits(8, 200_000, scale=spread) - 1.5
+    endless = decompose(samples.flatten())
+    plain, unbiased = decompose(samples), decompose(samples, unbiased=True)
+    assert plain.epistemic.mean() == pytest.approx(7 / 8 * endless.epistemic.item(), rel=0.03)
+    assert unbiased.epistemic.mean() == pytest.approx(endless.epistemic.item(), rel=0.03)
+    assert unbiased.total.mean() == pytest.approx(endless.total.item(), rel=0.005)  # cut at ln 2
+    torch.testing.assert_close(unbiased.aleatoric, plain.aleatoric)
+
+
 @given(
+    unbiased=st.booleans(),
     count=st.integers(1, 12),
     scale=st.sampled_from([0.0, 1e-4, 1.0, 50.0, 1e4]),
     shift=st.sampled_from([-100.0, -1.0, 0.0, 30.0]),
@@ -72,9 +84,9 @@ def test_what_each_kind_means() -> None:
 )
 @settings(max_examples=120, deadline=None)
 def test_bounds_hold_whatever_comes(
-    count: int, scale: float, shift: float, dtype: torch.dtype, seed: int
+    unbiased: bool, count: int, scale: float, shift: float, dtype: torch.dtype, seed: int
 ) -> None:
-    result = decompose((logits(count, 64, seed=seed, scale=scale) + shift).to(dtype))
+    result = decompose((logits(count, 64, seed=seed, scale=scale) + shift).to(dtype), unbiased=unbiased)
     ceiling = torch.tensor(LN2, dtype=result.total.dtype)
     for map_ in (result.total, result.aleatoric, result.epistemic):
         assert map_.min() >= 0

@@ -42,10 +42,15 @@ class Decomposition(NamedTuple):
     epistemic: Tensor
 
 
-def decompose(samples: Tensor | Iterable[Tensor]) -> Decomposition:
+def decompose(samples: Tensor | Iterable[Tensor], *, unbiased: bool = False) -> Decomposition:
     """Decompose samples [B, ...] of the logits, or an iterable of such blocks taken in one by one.
 
     Of blocks only two sums are kept: fifty samples of a picture need no more memory than one block.
+
+    Args:
+        samples: Logits.
+        unbiased: Estimate what endless samples would give. Their own mean is nearer to B samples than the
+            true one is, as in a sample's variance, so U_e, and U_p with it, are low by U_e / B in the mean.
 
     Raises:
         ValueError: There are no samples.
@@ -63,6 +68,8 @@ def decompose(samples: Tensor | Iterable[Tensor]) -> Decomposition:
     total = entropy_of_probability(mean)
     # rounding alone can push the mean entropy above the entropy of the mean
     aleatoric = (entropy / count).minimum(total)
+    if unbiased and count > 1:  # one sample knows nothing of how samples differ
+        total = (aleatoric + (total - aleatoric) * (count / (count - 1))).clamp(max=LN2)
     return Decomposition(mean, total, aleatoric, total - aleatoric)
 
 

@@ -22,6 +22,7 @@ from smokescope.training.run_folder import RunFolder
 from smokescope.training.settings import TrainingSettings
 from smokescope.training.stages import uncertainty_alone, whole_objective
 from smokescope.training.step import GenerativeStep, UncertaintyStep, follow_samples
+from smokescope.uncertainty import LN2
 
 
 def examples(count: int = 2) -> Examples:
@@ -77,11 +78,12 @@ def lively_model() -> SmokeBVM:
 def consistency_by_hand(
     model: SmokeBVM, given: Examples, samples: int, temperature: float, epistemic: float
 ) -> Tensor:
-    """Eq. 6 of samples that are all kept, with the entropies of a public library."""
+    """Eq. 6 of samples that are all kept, with the entropies of a public library and their bias undone."""
     pictures, keys = given.pictures, given.keys
     drawn = torch.cat(list(model.sample_blocks(model.encode(pictures), keys, samples))) / temperature
     total = Bernoulli(drawn.sigmoid().mean(0)).entropy()
     aleatoric = Bernoulli(logits=drawn).entropy().mean(0)
+    total = (aleatoric + (total - aleatoric) * samples / max(samples - 1, 1)).clamp(max=LN2)
     estimate = model.estimate_uncertainty(pictures, model(pictures).logits / temperature)
     return consistency_loss(*estimate, total, aleatoric, epistemic)
 

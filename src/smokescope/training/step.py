@@ -104,11 +104,13 @@ def follow_samples(
 ) -> tuple[Tensor, Tensor]:
     """The uncertainty net's total, and how far its maps are from those of sampling (Eq. 6).
 
-    The samples are drawn in MC mode, on features that are computed once for all of them.
+    The samples are drawn in MC mode, on features that are computed once for all of them. The net is to give
+    the uncertainties themselves, not those of so few samples.
     """
     with torch.no_grad(), evaluating(model):
         encoding = model.encode(pictures)
         certain = model.decode(encoding, encoding.posterior.mean, None) / temperature
-        sampled = decompose(logits / temperature for logits in model.sample_blocks(encoding, keys, samples))
+        blocks = model.sample_blocks(encoding, keys, samples)
+        sampled = decompose((logits / temperature for logits in blocks), unbiased=True)
     total, aleatoric = model.estimate_uncertainty(pictures, certain)
     return total, consistency_loss(total, aleatoric, sampled.total, sampled.aleatoric, epistemic)
