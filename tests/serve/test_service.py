@@ -9,6 +9,8 @@ import httpx
 import pytest
 
 from smokescope.report.colours import PROBABILITY
+from smokescope.report.light import DIMMED
+from smokescope.report.overlay import SIGNS, VERDICT_COLOURS
 from smokescope.serve.limits import Limits
 from smokescope.serve.page import PAGES
 from smokescope.serve.service import Service
@@ -170,6 +172,10 @@ def test_the_page_has_the_projects_own_colours() -> None:
         assert told["maps"].keys() == {"probability", "total", "aleatoric", "epistemic"}
         ramp = [list(bytes.fromhex(colour)) for colour in told["maps"]["probability"]["ramp"]]
         assert ramp == PROBABILITY.table.tolist()
+        assert told["dimmed"] == DIMMED
         assert told["verdicts"].keys() == {"smoke", "unsure"}
+        for verdict, told_of in told["verdicts"].items():
+            parts = [tuple(bytes.fromhex(told_of[part])) for part in ("line", "sign", "on-sign")]
+            assert parts == [VERDICT_COLOURS[verdict], *SIGNS[verdict]]
 
     in_service(work)

@@ -6,16 +6,15 @@ from importlib.resources import files
 
 from fastapi import APIRouter, Request, Response
 
-from smokescope.report.overlay import VERDICT_COLOURS
+from smokescope.report.light import DIMMED
+from smokescope.report.overlay import SIGNS, VERDICT_COLOURS
 from smokescope.report.results import QUANTITIES
 
+_SCRIPTS = ("app", "badges", "docs", "dom", "files", "regions", "service", "view", "words")
 PAGES = {  # address -> file and type
     "/": ("index.html", "text/html; charset=utf-8"),
     "/docs": ("docs.html", "text/html; charset=utf-8"),
-    "/app.js": ("app.js", "text/javascript; charset=utf-8"),
-    "/badges.js": ("badges.js", "text/javascript; charset=utf-8"),
-    "/view.js": ("view.js", "text/javascript; charset=utf-8"),
-    "/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8") for name in _SCRIPTS},
     "/style.css": ("style.css", "text/css; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
@@ -32,13 +31,17 @@ def page_routes() -> APIRouter:
 
 
 def colours() -> dict[str, object]:
-    """The project's colours for the browser: 256 of each map, and what the last means; in hexadecimal."""
+    """The project's colours for the browser, in hexadecimal: of maps, in 256 steps, and of verdicts."""
     maps = {
         name: {"top": kind.top, "ramp": [bytes(colour).hex() for colour in kind.colours.table]}
         for name, kind in QUANTITIES.items()
     }
-    verdicts = {verdict: bytes(colour).hex() for verdict, colour in VERDICT_COLOURS.items()}
-    return {"maps": maps, "verdicts": verdicts}
+    verdicts = {}
+    for verdict, line in VERDICT_COLOURS.items():
+        sign, on_sign = SIGNS[verdict]
+        parts = {"line": line, "sign": sign, "on-sign": on_sign}
+        verdicts[verdict] = {part: bytes(colour).hex() for part, colour in parts.items()}
+    return {"maps": maps, "verdicts": verdicts, "dimmed": DIMMED}
 
 
 def _add(router: APIRouter, address: str, content: bytes, kind: str) -> None:

@@ -1,6 +1,5 @@
 // The picture and what is laid over it. All is drawn from the answer's maps: nothing is asked of the service.
 
-const DIM = 0.4; // of its light the picture keeps under a map: a map only ever adds light to that
 const SKY = 128; // a middling grey, which the legend is drawn over
 const hex = (colour) => [0, 2, 4].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
@@ -27,7 +26,7 @@ export class View {
   constructor(colours) {
     this.colours = colours;
     this.ramps = Object.fromEntries(Object.entries(colours.maps).map(([name, each]) => [name, each.ramp.map(hex)]));
-    this.smoke = hex(colours.verdicts.smoke);
+    this.smoke = hex(colours.verdicts.smoke.line);
     this.state = { layer: "mask", fade: 0.5, threshold: 0.5, outlined: true };
     this.box = null; // what is zoomed to, in shares of the picture: x0, y0, x1, y1
     for (const id of ["frame", "zoom", "picture", "layer", "outline"]) this[id] = document.getElementById(id);
@@ -97,10 +96,10 @@ export class View {
     return [Math.min(1, 2 * fade), Math.max(0, 2 * fade - 1)];
   }
 
-  /** Share of its light that the picture keeps under a map. */
+  /** Share of its light that the picture keeps under a map, which only ever adds to that. */
   kept() {
     const [glow, cover] = this.strength();
-    return (1 - glow * (1 - DIM)) * (1 - cover);
+    return (1 - glow * (1 - this.colours.dimmed)) * (1 - cover);
   }
 
   /** The light that a map adds at each grey level: none at 0, unless the picture is gone. */
