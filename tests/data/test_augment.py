@@ -120,6 +120,34 @@ def test_some_pictures_are_seen_from_closer() -> None:
     assert (beyond == 2).all()  # never back into the range
 
 
+def test_some_pictures_are_shown_pixel_by_pixel() -> None:
+    masks = square(60, 80, 20, 30, 3, count=300)
+    given = batch(masks)
+    some = geometry(untouched=0.3, scale=(0.5, 3.0), aspect=1.2, squash=False)
+    result = shake(given, (30, 40), 0, some)
+    # every window of the output's size, as many of them as there are
+    windows = functional.unfold(given.pictures[:, :1], (30, 40)).transpose(1, 2)
+    exact = (windows == result.plain[:, :1].flatten(1)[:, None]).all(2).any(1)
+    assert exact.float().mean() == pytest.approx(0.3, abs=0.08)
+    assert (result.masks[exact].sum((1, 2, 3)) == 9).all()
+    mirrored = shake(given, (96, 120), 0, some)  # smaller than the output: whole, and beyond it mirrored
+    copies = (mirrored.plain[:, 0, 0:1, 0:1] == given.pictures[:, 0]).any(2).any(1)
+    assert copies.float().mean() == pytest.approx(0.3, abs=0.08)
+
+
+def test_pictures_are_shown_pixel_by_pixel_only_in_a_scale_that_may_be() -> None:
+    given = batch(square(60, 80, 20, 30, 4, count=40))  # twice the output: pixel by pixel is a scale of 2
+
+    def areas(*scale: float) -> Tensor:
+        shown = shake(given, (30, 40), 0, geometry(untouched=1.0, scale=scale, squash=False))
+        return shown.masks.sum((1, 2, 3))
+
+    assert (areas(1.0, 2.0) == 16).all()
+    assert (areas(2.0, 3.0) == 16).all()
+    assert areas(1.0, 1.9).amax() < 16
+    assert areas(2.1, 3.0).amin() > 16
+
+
 def test_pictures_are_stretched_and_squeezed_as_far_as_they_may() -> None:
     masks, own = square(100, 100, 40, 40, 20, count=200), make_keys(0, torch.arange(200))
     result = shake(batch(masks), (100, 100), 0, geometry(aspect=1.5)).masks[:, 0]

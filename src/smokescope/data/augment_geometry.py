@@ -28,6 +28,8 @@ class GeometrySettings:
     """Share of pictures that are magnified beyond `scale` instead, from its end to `closest`."""
     closest: float = 4.0
     """Largest magnification of those pictures."""
+    untouched: float = 0.0
+    """Share of pictures shown pixel by pixel, as sharp as in use, where `scale` allows that magnification."""
     aspect: float = 1.15
     """Largest factor by which pictures are stretched or squeezed."""
     squash: bool = False
@@ -38,7 +40,7 @@ class GeometrySettings:
     """Least pixels of smoke that scaling leaves, or all that there were if fewer."""
 
     def __post_init__(self) -> None:
-        refuse_outside(self, 0, 1, "flip", "close", "keep_smoke")
+        refuse_outside(self, 0, 1, "flip", "close", "untouched", "keep_smoke")
         refuse_outside(self, 0, math.inf, "keep_area")
         refuse_outside(self, 0.01, 100, "scale", "closest")
         refuse_unordered(self, "scale")
@@ -60,11 +62,13 @@ class Draws(NamedTuple):
     """Which smoke, in [0, 1), [N, 2]."""
     start: Tensor
     """Where the crop begins within what is allowed, in [0, 1), [N, 2]."""
+    untouched: Tensor
+    """Whether it is to be shown pixel by pixel, booleans [N]."""
 
 
 def draw(keys: Tensor, settings: GeometrySettings) -> Draws:
     """Throw the dice for the pictures of these keys, int64 [N]."""
-    chance = uniform(fold_in(keys, GEOMETRY), 9)
+    chance = uniform(fold_in(keys, GEOMETRY), 10)
     close = chance[:, 8] < settings.close
     low = torch.where(close, settings.scale[1], settings.scale[0])
     high = torch.where(close, max(settings.closest, settings.scale[1]), settings.scale[1])
@@ -75,6 +79,7 @@ def draw(keys: Tensor, settings: GeometrySettings) -> Draws:
         keep=chance[:, 3] < settings.keep_smoke,
         smoke=chance[:, 4:6],
         start=chance[:, 6:8],
+        untouched=chance[:, 9] < settings.untouched,
     )
 
 
@@ -94,7 +99,7 @@ def crop(
         sizes: height and width of the part of each that is picture, from the top left corner, [N, 2].
         size: height and width of the output.
         draws: what chance decided, on the pictures' device.
-        settings: settings of the geometry, of which only `squash` and `keep_area` matter here.
+        settings: settings of the geometry, of which only `scale`, `squash` and `keep_area` matter here.
 
     Returns:
         Pictures [N, 3, h, w] and masks [N, C, h, w].
@@ -112,6 +117,9 @@ def crop(
     least = (area.clamp(max=settings.keep_area) / area.clamp(min=1e-6) / fill.prod(1)).sqrt()
     stretch = torch.stack((draws.aspect.rsqrt(), draws.aspect.sqrt()), 1)
     zoom = fill * torch.maximum(draws.scale, least)[:, None] * stretch
+    allowed = (settings.scale[0] * fill <= 1) & (settings.scale[1] * fill >= 1)
+    untouched = draws.untouched[:, None] & allowed.all(1, keepdim=True)
+    zoom = torch.where(untouched, 1, zoom)
     window = output / zoom
 
     # What chance may choose from: windows inside the picture, or around it where they are larger ...
@@ -124,6 +132,7 @@ def crop(
         torch.where(keep, (anchor - margin).clamp(low, high), high),
     )
     start = low + (high - low) * draws.start
+    start = torch.where(untouched, start.round(), start)
 
     vertical = _weights(start[:, 0], zoom[:, 0], sizes[:, 0], rows, size[0])
     horizontal = _weights(start[:, 1], zoom[:, 1], sizes[:, 1], columns, size[1])

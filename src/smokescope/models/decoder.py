@@ -18,6 +18,7 @@ from smokescope.models.dense_aspp import DenseASPP
 from smokescope.models.dropout import DropoutUnit, draw_mask, drop
 from smokescope.models.enlarge import enlarge
 from smokescope.models.narrow import NarrowConv2d
+from smokescope.precision import at_least_float32
 
 Injection = Literal["full", "light"]
 Fusion = Literal["fine", "coarse"]
@@ -148,7 +149,7 @@ class BayesianDecoder(nn.Module):
         size = joined[0].shape[-2:]
         context = self.context(torch.cat([joined[0], *(enlarge(m, size) for m in joined[1:])], 1))
         logits: Tensor = self.head(context if self.detail is None else self.detail(fine, context))
-        return logits
+        return at_least_float32(logits)  # they are enlarged next, which sums many gradients into one
 
 
 class _Detail(nn.Module):

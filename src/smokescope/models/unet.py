@@ -15,6 +15,7 @@ from smokescope.models.enlarge import enlarge
 from smokescope.models.normalise import Normalise
 from smokescope.models.resnet import Encoder, ResNet
 from smokescope.models.settings import UNET, ModelSettings
+from smokescope.precision import at_least_float32
 from smokescope.uncertainty import binary_entropy
 
 
@@ -59,7 +60,7 @@ class UNet(nn.Module):
         x = self.bottom(deepest)
         for level, skip in zip(self.levels, reversed(skips), strict=True):
             x = level(torch.cat((enlarge(x, skip.shape[-2:]), skip), 1))
-        logits = enlarge(self.head(x), pictures.shape[-2:]) / temperature
+        logits = enlarge(at_least_float32(self.head(x)), pictures.shape[-2:]) / temperature
         entropy = binary_entropy(logits)
         return Output(logits, entropy, entropy)
 
