@@ -7,8 +7,10 @@ names of variants whose weights it begins with the mean of, and `fold`, if it is
 `variants.yaml` has the shipped model's.
 
 Kept from training besides the fold: every 16th real frame, which is of a known view, and every fifth
-close-up. A variant whose folder holds its model already is not trained again. Without folds, or in fold 0,
-nothing is kept: that trains what is to be shipped, and measures nothing but the examples.
+close-up. *Worse* are every fifth of the fold's pictures, once each without colour, in warm light, blurred,
+noisy and strongly compressed, as `benchmarks.robustness` has them. A variant whose folder holds its model
+already is not trained again. Without folds, or in fold 0, nothing is kept: that trains what is to be
+shipped, and measures nothing but the examples.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import torch
 from lightning.fabric import Fabric
 
 from benchmarks.experiment import arguments, as_text, load, trained
+from benchmarks.robustness import CHANGES
 from benchmarks.timing import table
 from smokescope.data.cache import PictureCache
 from smokescope.data.layouts import list_pairs
@@ -34,11 +37,15 @@ from smokescope.training.sources import Data, Pictures
 from smokescope.training.validation import validate
 from smokescope.training.yaml import naming, read_yaml
 
-KNOWN_VIEWS, CLOSE_UPS = 16, 5
+KNOWN_VIEWS, CLOSE_UPS, WORSE = 16, 5, 5
+WORST = (
+    *("no colour at all", "warm light (red 1.2, blue 0.8)", "blur of 1.5 pixels"),
+    *("noise (read 0.03)", "JPEG of quality 20"),
+)
 EXAMPLES = Path(__file__).parent.parent / "examples"
 HEADER = (
     *("", "F mean", "F max", "mse", "ece image", "found", "false alarms", "at 95 % found", "r of the maps"),
-    *("enlarged: F mean", "known views: F mean", "F max", "ece", "close-ups: F", "examples: F"),
+    *("enlarged: F mean", "worse: F mean", "known views: F mean", "F max", "ece", "close-ups: F", "examples: F"),
     *("temperature", "s"),
 )
 
@@ -96,6 +103,7 @@ def _try(
     return (
         *_figures(json.loads(run.figures_file.read_text()).get("validation")),
         as_text(_enlarged(pipeline, data.validation, fabric)),
+        as_text(_worse(pipeline, data.validation, fabric)),
         *map(as_text, (*others("known views"), others("close-ups")[0], others("examples")[0])),
         f"{pipeline.temperature:.2f}",
         f"{seconds:.0f}",
@@ -129,6 +137,21 @@ def _enlarged(pipeline: Pipeline, pictures: Sequence[Pictures], fabric: Fabric) 
             rows, columns = _around(row, height), _around(column, width)
             x = picture[rows, columns].permute(2, 0, 1)[None].to(fabric.device)
             figures.update(pipeline(x).probability[:, 0].cpu(), mask[:, rows, columns] > 127)
+    return figures.compute()["mean"]
+
+
+@torch.no_grad()
+def _worse(pipeline: Pipeline, pictures: Sequence[Pictures], fabric: Fabric) -> float | None:
+    """F mean of some pictures, each changed in several ways."""
+    figures = FBeta()
+    for each in pictures:
+        if each.kind != "pairs":
+            continue
+        for picture, mask in map(each.cache.__getitem__, each.numbers[::WORSE]):
+            x = picture.permute(2, 0, 1)[None] / 255
+            for name in WORST:
+                changed = (CHANGES[name](x).clamp(0, 1) * 255).round().byte().to(fabric.device)
+                figures.update(pipeline(changed).probability[:, 0].cpu(), mask > 127)
     return figures.compute()["mean"]
 
 
