@@ -63,6 +63,13 @@ def test_the_peer_of_the_same_data_has_the_same_data() -> None:
     assert peer == replace(read_settings("unet"), data=read_settings("default").data, epochs=14)
 
 
+def test_the_run_for_other_cameras_sees_what_default_sees_and_more() -> None:
+    default = read_settings("default")
+    cameras = read_settings(str(Path(__file__).parents[2] / "benchmarks/cameras.yaml"))
+    assert cameras.data[:-1] == default.data
+    assert cameras == replace(default, data=cameras.data, augment=cameras.augment)
+
+
 def test_settings_survive_their_file(tmp_path: Path) -> None:
     for name in NAMES:
         settings = read_settings(name)
