@@ -19,7 +19,8 @@ from torch import Tensor
 
 from benchmarks.timing import table
 from smokescope.chance import make_keys
-from smokescope.data.layouts import list_negatives, list_pairs, read_pair
+from smokescope.data.layouts import list_negatives, list_pairs
+from smokescope.data.pairs import read_pair
 from smokescope.physics.rendering import smoke
 
 SIZE, BAND = (640, 480), 3.0

@@ -14,7 +14,8 @@ from smokescope.chance import make_keys
 from smokescope.data.augment import AugmentSettings, collate, crop_batch
 from smokescope.data.augment_colour import recolour
 from smokescope.data.cache import PictureCache
-from smokescope.data.layouts import Listing, check_pairs, list_pairs, read_pair
+from smokescope.data.layouts import Listing, list_pairs
+from smokescope.data.pairs import check_pairs, read_pair
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
 
 COUNT, HEIGHT, WIDTH = 400, 480, 640

@@ -22,7 +22,8 @@ from torch.nn import functional
 
 from benchmarks.timing import table
 from smokescope.chance import make_keys
-from smokescope.data.layouts import Pair, list_negatives, list_pairs, read_pair
+from smokescope.data.layouts import Pair, list_negatives, list_pairs
+from smokescope.data.pairs import read_pair
 from smokescope.data.scenes import THRESHOLD, Grouping
 from smokescope.data.views import Views, describe_view
 from smokescope.losses import structure_loss

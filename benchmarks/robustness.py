@@ -17,7 +17,7 @@ from benchmarks.pictures import chosen, options
 from benchmarks.timing import table
 from smokescope import load
 from smokescope.data.augment_colour import add_haze
-from smokescope.data.layouts import read_pair
+from smokescope.data.pairs import read_pair
 from smokescope.metrics import SmokeMetrics
 from smokescope.physics.camera import gaussian_blur, jpeg, sensor_noise
 from smokescope.physics.transmission import grey

@@ -24,7 +24,8 @@ from torch import Tensor
 from benchmarks.timing import table
 from smokescope import load
 from smokescope.chance import make_keys
-from smokescope.data.layouts import list_negatives, list_pairs, read_pair
+from smokescope.data.layouts import list_negatives, list_pairs
+from smokescope.data.pairs import read_pair
 from smokescope.inference import Segmenter
 from smokescope.inference.engines.maps import Maps, Pixels
 from smokescope.inference.tiles import WHOLE

@@ -45,7 +45,15 @@ WORST = (
 EXAMPLES = Path(__file__).parent.parent / "examples"
 HEADER = (
     *("", "F mean", "F max", "mse", "ece image", "found", "false alarms", "at 95 % found", "r of the maps"),
-    *("enlarged: F mean", "worse: F mean", "known views: F mean", "F max", "ece", "close-ups: F", "examples: F"),
+    *(
+        "enlarged: F mean",
+        "worse: F mean",
+        "known views: F mean",
+        "F max",
+        "ece",
+        "close-ups: F",
+        "examples: F",
+    ),
     *("temperature", "s"),
 )
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from smokescope.data.layouts import list_pairs, read_pair, usable_pairs
+from smokescope.data.layouts import list_pairs
+from smokescope.data.pairs import read_pair, usable_pairs
 
 Run = Callable[..., CompletedProcess[str]]
 

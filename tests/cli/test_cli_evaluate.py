@@ -15,7 +15,8 @@ from tests.models.small import TINY, small_bvm
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import save_model
 from smokescope.data.comparison import Comparison, Found
-from smokescope.data.layouts import list_negatives, list_pairs, read_pair
+from smokescope.data.layouts import list_negatives, list_pairs
+from smokescope.data.pairs import read_pair
 from smokescope.data.sets import PictureName
 from smokescope.inference import Segmenter
 from smokescope.inference.engines.torch import TorchEngine

@@ -16,7 +16,8 @@ from tests.data.caches import SIDE, assert_same, content, decoded
 from smokescope.data import cache as module
 from smokescope.data.cache import PictureCache
 from smokescope.data.cache_file import MAGIC, Index, write_cache
-from smokescope.data.layouts import list_negatives, list_pairs, read_pair
+from smokescope.data.layouts import list_negatives, list_pairs
+from smokescope.data.pairs import read_pair
 from smokescope.errors import SmokescopeError
 
 

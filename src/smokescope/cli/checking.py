@@ -16,7 +16,7 @@ def check_first(listing: "Listing", skip_bad: bool) -> "Listing":
     Raises:
         SmokescopeError: Something is wrong and `skip_bad` is not set, or nothing usable is left.
     """
-    from smokescope.data.layouts import usable_pairs
+    from smokescope.data.pairs import usable_pairs
 
     with progress_bar("checking") as show:
         usable = usable_pairs(listing, skip_bad, show)

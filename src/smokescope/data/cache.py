@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from smokescope.data.cache_file import Content, Index, Place, read_cache, reread_cache, write_cache
-from smokescope.data.layouts import Listing, Pair, Progress, for_each_pair, read_pair, refuse_problems
+from smokescope.data.layouts import Listing, Pair
+from smokescope.data.pairs import Progress, for_each_pair, read_pair, refuse_problems
 from smokescope.data.pictures import shrink
 from smokescope.data.scribbles import BACKGROUND, SMOKE, read_scribbled
 from smokescope.errors import SmokescopeError

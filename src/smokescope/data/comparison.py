@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from smokescope.data.layouts import Progress
+from smokescope.data.pairs import Progress
 from smokescope.data.records import Record, encode_record, read_record
 from smokescope.data.scenes import Grouping, read_sets
 from smokescope.data.sets import Kind, PictureName, PictureSet, find_set

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from smokescope.data.layouts import Progress
+from smokescope.data.pairs import Progress
 from smokescope.data.records import Record, encode_record, read_record
 from smokescope.data.sets import KINDS, Kind, PictureName
 from smokescope.data.views import Views, compare_views, describe_view

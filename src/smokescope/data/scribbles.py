@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from smokescope.data.attributes import parts
-from smokescope.data.layouts import Pair, refuse_other_size
+from smokescope.data.layouts import Pair
+from smokescope.data.pairs import refuse_other_size
 from smokescope.data.pictures import decode, read_picture
 from smokescope.data.strokes import Ends, Region, draw_stroke
 from smokescope.data.tables import as_on_disk

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from smokescope.chance import make_keys
 from smokescope.data.comparison import Status
-from smokescope.data.layouts import Pair, read_pair
+from smokescope.data.layouts import Pair
+from smokescope.data.pairs import read_pair
 from smokescope.data.pictures import without_warnings
 from smokescope.data.scenes import SceneFinder
 from smokescope.data.sets import PictureName

@@ -10,15 +10,8 @@ from pathlib import Path
 
 from smokescope.data.cache import PictureCache
 from smokescope.data.folds import Folds
-from smokescope.data.layouts import (
-    Listing,
-    Progress,
-    list_pairs,
-    list_pictures,
-    list_unmasked,
-    refuse_among,
-    try_pairs,
-)
+from smokescope.data.layouts import Listing, list_pairs, list_pictures, list_unmasked, refuse_among, try_pairs
+from smokescope.data.pairs import Progress
 from smokescope.data.sets import find_set
 from smokescope.errors import SmokescopeError
 from smokescope.training.settings import Kind, Source, TrainingSettings

@@ -41,7 +41,8 @@ def dedupe(
     from smokescope.data.duplicates import glance
     from smokescope.data.files import try_folder, write_together
     from smokescope.data.groups import KINDS, Entry, Sieve
-    from smokescope.data.layouts import list_pictures, read_pair, refuse_among
+    from smokescope.data.layouts import list_pictures, refuse_among
+    from smokescope.data.pairs import read_pair
     from smokescope.data.pictures import encode_png
     from smokescope.data.plumes import plume
     from smokescope.data.tables import as_on_disk
@@ -125,7 +126,7 @@ def _rows(groups: Sequence[Group], pairs: Mapping[str, Pair], seed: int) -> Iter
     """A row a group, the largest first, the kept picture before the others."""
     import numpy as np
 
-    from smokescope.data.layouts import read_pair
+    from smokescope.data.pairs import read_pair
     from smokescope.report.sheets import Row, Tile
 
     chance = np.random.default_rng(seed)

@@ -46,7 +46,8 @@ def render(
 
     from smokescope.chance import make_keys
     from smokescope.data.files import try_folder, write_together
-    from smokescope.data.layouts import list_negatives, list_pictures, read_pair
+    from smokescope.data.layouts import list_negatives, list_pictures
+    from smokescope.data.pairs import read_pair
     from smokescope.data.pictures import encode_jpeg, encode_png, shrink
     from smokescope.inference.devices import choose_device
     from smokescope.physics.rendering.lookalikes import render_lookalikes

@@ -20,7 +20,8 @@ def scribble(
     and on its own name and mask, so adding pictures does not change them.
     """
     from smokescope.data.files import try_folder, write_together
-    from smokescope.data.layouts import Pair, list_pairs, read_pair, refuse_among
+    from smokescope.data.layouts import Pair, list_pairs, refuse_among
+    from smokescope.data.pairs import read_pair
     from smokescope.data.pictures import encode_png
     from smokescope.data.scribbles import draw_scribble, scribble_seed
 

@@ -36,7 +36,8 @@ def stats(
     import torch
 
     from smokescope.data.files import try_folder, write_together
-    from smokescope.data.layouts import Pair, list_pictures, read_pair
+    from smokescope.data.layouts import Pair, list_pictures
+    from smokescope.data.pairs import read_pair
     from smokescope.data.statistics import Statistics
     from smokescope.report.page import encode_page
     from smokescope.report.stats_page import stats_page
@@ -69,7 +70,7 @@ def _strips(statistics: "Statistics", pairs: "list[Pair]", seed: int) -> "list[S
     """The ends of the ranking, which share no picture, and pictures at random."""
     import numpy as np
 
-    from smokescope.data.layouts import read_pair
+    from smokescope.data.pairs import read_pair
     from smokescope.report.page import Strip, Thumbnail, as_thumbnail
 
     def show(number: int, caption: str = "") -> Thumbnail:
