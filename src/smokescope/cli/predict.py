@@ -18,10 +18,10 @@ from smokescope.settings.choices import Tiles
 
 if TYPE_CHECKING:
     from smokescope.data.inputs import PictureFile
+    from smokescope.data.pairs import Progress
     from smokescope.inference import Segmenter
-    from smokescope.report.annotate import Show
 
-    Annotate = Callable[[PictureFile, Path, Segmenter, int, Mapping[str, object], Show], None]
+    Annotate = Callable[[PictureFile, Path, Segmenter, int, Mapping[str, object], Progress], None]
 
 
 def predict(

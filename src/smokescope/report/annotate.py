@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from smokescope.data.files import make_folder, remove_empty, waiting_name, write_together
 from smokescope.data.inputs import PictureFile
+from smokescope.data.pairs import Progress
 from smokescope.data.pictures import encode_jpeg
 from smokescope.data.videos import Frame, open_video, write_video
 from smokescope.errors import SmokescopeError
@@ -15,12 +16,16 @@ from smokescope.inference import Prediction, Region, Segmenter
 from smokescope.report.overlay import draw_regions
 from smokescope.report.results import encode_results
 
-Show = Callable[[int, int], None]
 RANK = {"smoke": 2, "unsure": 1, "nothing": 0}
 
 
 def annotate_video(
-    file: PictureFile, out: Path, segmenter: Segmenter, every: int, about: Mapping[str, object], show: Show
+    file: PictureFile,
+    out: Path,
+    segmenter: Segmenter,
+    every: int,
+    about: Mapping[str, object],
+    progress: Progress,
 ) -> None:
     """Write NAME.mp4, NAME.jsonl, and the results of the frame that tells most, as of a picture.
 
@@ -30,7 +35,7 @@ def annotate_video(
         segmenter: The model.
         every: Look at each such frame; those between keep what was found in the last.
         about: What the JSON says besides.
-        show: Told how many frames are done, and of how many as far as is known.
+        progress: Told how many frames are done, and of how many as far as is known.
 
     Raises:
         SmokescopeError: The video cannot be read or the results cannot be written; none is left then.
@@ -40,7 +45,7 @@ def annotate_video(
         raise SmokescopeError(f"{final} cannot be written: a folder has that name")
     made, waiting = make_folder(final.parent), waiting_name(final)
     try:
-        files = _look(file, waiting, segmenter, every, about, show)
+        files = _look(file, waiting, segmenter, every, about, progress)
         write_together({final: waiting, **{file.result(out, ending): data for ending, data in files.items()}})
     except BaseException:  # Ctrl-C leaves nothing behind either
         with suppress(OSError):
@@ -55,7 +60,7 @@ def _look(
     segmenter: Segmenter,
     every: int,
     about: Mapping[str, object],
-    show: Show,
+    progress: Progress,
 ) -> dict[str, bytes]:
     """Write the video under a waiting name; the other files by their ending."""
     lines, verdicts, regions = list[str](), Counter[str](), list[Region]()
@@ -70,7 +75,7 @@ def _look(
                 if telling is None or _weight(prediction) > _weight(telling[1]):
                     telling = frame, prediction
             writer.add(draw_regions(frame.pixels, regions), frame.seconds)
-            show(frame.number + 1, max(video.count, frame.number + 1))
+            progress(frame.number + 1, max(video.count, frame.number + 1))
     if telling is None:
         raise SmokescopeError(f"{file.path} holds no frames")
     frame, prediction = telling
