@@ -1,4 +1,4 @@
-"""Pages of a phone's width in a real browser: nothing sticks out, and numbers are to be seen."""
+"""Pages in a real browser, as wide as a phone or a desk: nothing sticks out, and numbers are to be seen."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from tests.browser import chromium
 from tests.report.test_evaluation_page import evaluated
+from tests.report.test_predict_page import row
 from tests.report.test_run_page import BINS, LATENT, log_steps, report
 
 from smokescope.data.statistics import Statistics
 from smokescope.metrics import Draws
 from smokescope.report.evaluation_page import evaluation_page
 from smokescope.report.page import Strip, as_thumbnail
+from smokescope.report.predict_page import predict_page
 from smokescope.report.run_page import write_run_page
 from smokescope.report.run_samples import write_samples
 from smokescope.report.stats_page import stats_page
@@ -26,8 +28,9 @@ from smokescope.training.run_folder import Inputs, RunFolder
 from smokescope.training.settings import read_settings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, ViewportSize
 
+PHONE: ViewportSize = {"width": 400, "height": 800}
 WORD = "3f" * 32  # as a checksum, or a name that somebody gave
 Write = Callable[[Path], Path]
 
@@ -65,17 +68,25 @@ def write_statistics(folder: Path) -> Path:
     return folder / "stats.html"
 
 
+def write_prediction(folder: Path) -> Path:
+    (folder / "report.html").write_text(predict_page([row(folder, WORD, 220), row(folder, "b", 20)], WORD))
+    return folder / "report.html"
+
+
 @pytest.fixture(scope="module")
 def phone() -> Iterator[Page]:
     with chromium() as browser:
-        yield browser.new_page(viewport={"width": 400, "height": 800})
+        yield browser.new_page(viewport=PHONE)
 
 
-@pytest.mark.parametrize("write", [write_evaluation, write_run, write_statistics])
-def test_a_page_is_no_wider_than_a_phone(phone: Page, tmp_path: Path, write: Write) -> None:
+@pytest.mark.parametrize("width", [400, 800, 1200, 1600])
+@pytest.mark.parametrize("write", [write_prediction, write_evaluation, write_run, write_statistics])
+def test_a_page_is_no_wider_than_its_window(phone: Page, tmp_path: Path, write: Write, width: int) -> None:
     phone.goto(write(tmp_path).as_uri())
     phone.evaluate("() => document.querySelectorAll('details').forEach(each => { each.open = true; })")
-    assert phone.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [400, 400]
+    phone.set_viewport_size({"width": width, "height": 800})
+    assert phone.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [width, width]
+    phone.set_viewport_size(PHONE)
 
 
 def test_the_words_of_a_sample_sheet_can_be_read_on_a_phone(phone: Page, tmp_path: Path) -> None:

@@ -206,12 +206,12 @@ def test_words_stand_out_from_what_is_behind_them(tmp_path: Path) -> None:
     assert contrast("e63c14", "ffffff") == pytest.approx(4.2, abs=0.05)
     pairs = {name: (bytes(ground).hex(), bytes(ink).hex()) for name, (ground, ink) in SIGNS.items()}
     style = re.findall("<style>(.*?)</style>", predict_page([], "by a model"), re.DOTALL)[0]
-    badges = re.findall(r"\.(\w+) > \.facts \.badge {([^}]*)}", style)
+    badges = re.findall(r"\.(\w+) > \.told \.badge {([^}]*)}", style)
     assert {name for name, _ in badges} == {"smoke", "unsure", "nothing"}
     for name, rule in badges:
         found = dict(re.findall(r"(background|color): #(\w+);", rule))
         assert (found["background"], found["color"]) == pairs[name]
-    assert not re.search(r"\.badge {[^}]*background", style.split(".smoke > .facts .badge")[0])
+    assert not re.search(r"\.badge {[^}]*background", style.split(".smoke > .told .badge")[0])
     colours: dict[str, str] = {}
     for scheme in re.findall(r":root {([^}]*--ink[^}]*)}", style):
         colours |= dict(re.findall(r"--(\w+): #(\w+);", scheme))

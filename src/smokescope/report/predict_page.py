@@ -134,7 +134,7 @@ def _layer_style() -> str:
     rules.append(f".scale i {{ --left: {left}; }}")
     for verdict, (ground, ink) in SIGNS.items():
         colours = f"background: #{bytes(ground).hex()}; color: #{bytes(ink).hex()};"
-        rules.append(f".{verdict} > .facts .badge {{ {colours} }}")
+        rules.append(f".{verdict} > .told .badge {{ {colours} }}")
     return "\n".join(rules) + "\n"
 
 

@@ -81,7 +81,7 @@ def picture_row(result: Result, out: Path, side: int) -> Row:
     html = (
         f'<article class="row {escape(verdict)}"{attributes}><div class="view">'
         f'<img alt="{escape(name)}" src="{picture_address("jpeg", buffer.getvalue())}">{"".join(layers)}'
-        f'{_outlines(record)}</div><div class="facts"><h3>{escape(name)}</h3>'
+        f'{_outlines(record)}</div><div class="told"><h3>{escape(name)}</h3>'
         f'<span class="badge">{escape(VERDICTS[verdict])}</span>{"" if as_it_is else REPLACED}'
         f"{_facts(record, highest)}{_regions(record)}"
         f"{_files(result, is_video)}</div></article>\n"
