@@ -30,11 +30,10 @@ def main() -> None:
     found = {name: SmokeMetrics() for name in CHANGES}
     for pair in pairs:
         picture, mask = read_pair(pair)
-        x = torch.from_numpy(picture).permute(2, 0, 1)[None] / 255
         smoke = torch.from_numpy(mask)[None] > 0.5
-        for name, change in CHANGES.items():
-            changed = (change(x)[0].clamp(0, 1) * 255).round().byte().permute(1, 2, 0).numpy()
-            found[name].update(segmenter.maps([changed]).probability[:, 0].cpu(), smoke)
+        for name, metrics in found.items():
+            seen = changed(name, torch.from_numpy(picture))[0].permute(1, 2, 0).numpy()
+            metrics.update(segmenter.maps([seen]).probability[:, 0].cpu(), smoke)
     rows = []
     for name, metrics in found.items():
         report = metrics.compute()
@@ -48,6 +47,12 @@ def main() -> None:
         )
         rows.append((name, *map(as_text, values)))
     table(f"{len(pairs)} pictures", ("", "F mean", "F max", "ece image", "found", "false alarms"), rows)
+
+
+def changed(name: str, picture: Tensor) -> Tensor:
+    """A picture, uint8 [H, W, 3], after one of `CHANGES`, uint8 [1, 3, H, W]."""
+    x = picture.permute(2, 0, 1)[None] / 255
+    return (CHANGES[name](x).clamp(0, 1) * 255).round().byte()
 
 
 def _one(value: float) -> Tensor:

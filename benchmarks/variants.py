@@ -24,7 +24,7 @@ import torch
 from lightning.fabric import Fabric
 
 from benchmarks.experiment import arguments, as_text, load, trained
-from benchmarks.robustness import CHANGES
+from benchmarks.robustness import changed
 from benchmarks.timing import table
 from smokescope.data.cache import PictureCache
 from smokescope.data.layouts import list_pairs
@@ -45,16 +45,8 @@ WORST = (
 EXAMPLES = Path(__file__).parent.parent / "examples"
 HEADER = (
     *("", "F mean", "F max", "mse", "ece image", "found", "false alarms", "at 95 % found", "r of the maps"),
-    *(
-        "enlarged: F mean",
-        "worse: F mean",
-        "known views: F mean",
-        "F max",
-        "ece",
-        "close-ups: F",
-        "examples: F",
-    ),
-    *("temperature", "s"),
+    *("enlarged: F mean", "worse: F mean", "known views: F mean", "F max", "ece", "close-ups: F"),
+    *("examples: F", "temperature", "s"),
 )
 
 
@@ -156,10 +148,9 @@ def _worse(pipeline: Pipeline, pictures: Sequence[Pictures], fabric: Fabric) -> 
         if each.kind != "pairs":
             continue
         for picture, mask in map(each.cache.__getitem__, each.numbers[::WORSE]):
-            x = picture.permute(2, 0, 1)[None] / 255
             for name in WORST:
-                changed = (CHANGES[name](x).clamp(0, 1) * 255).round().byte().to(fabric.device)
-                figures.update(pipeline(changed).probability[:, 0].cpu(), mask > 127)
+                x = changed(name, picture).to(fabric.device)
+                figures.update(pipeline(x).probability[:, 0].cpu(), mask > 127)
     return figures.compute()["mean"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +29,8 @@ from smokescope.training.run_folder import Inputs, RunFolder
 from smokescope.training.settings import read_settings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, ViewportSize
+    from playwright.sync_api import Browser, Page
 
-PHONE: ViewportSize = {"width": 400, "height": 800}
 WORD = "3f" * 32  # as a checksum, or a name that somebody gave
 Write = Callable[[Path], Path]
 
@@ -74,19 +74,24 @@ def write_prediction(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def phone() -> Iterator[Page]:
-    with chromium() as browser:
-        yield browser.new_page(viewport=PHONE)
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
 
 
-@pytest.mark.parametrize("width", [400, 800, 1200, 1600])
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    with closing(browser.new_page(viewport={"width": 400, "height": 800})) as page:
+        yield page
+
+
 @pytest.mark.parametrize("write", [write_prediction, write_evaluation, write_run, write_statistics])
-def test_a_page_is_no_wider_than_its_window(phone: Page, tmp_path: Path, write: Write, width: int) -> None:
+def test_a_page_is_no_wider_than_its_window(phone: Page, tmp_path: Path, write: Write) -> None:
     phone.goto(write(tmp_path).as_uri())
     phone.evaluate("() => document.querySelectorAll('details').forEach(each => { each.open = true; })")
-    phone.set_viewport_size({"width": width, "height": 800})
-    assert phone.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [width, width]
-    phone.set_viewport_size(PHONE)
+    for width in (400, 800, 1200, 1600):
+        phone.set_viewport_size({"width": width, "height": 800})
+        assert phone.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [width, width]
 
 
 def test_the_words_of_a_sample_sheet_can_be_read_on_a_phone(phone: Page, tmp_path: Path) -> None:
