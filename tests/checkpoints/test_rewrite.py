@@ -31,6 +31,17 @@ def test_thresholds_change_and_nothing_else(model: Path, tmp_path: Path) -> None
     assert load_model(out).threshold == 0.3
 
 
+def test_a_larger_input_sees_the_same_picture_larger(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.safetensors"
+    rewrite_model(model, out, {"input.height": 128.0, "input.width": 192.0})
+    before, after = summarise(model).metadata, summarise(out).metadata
+    assert {name for name in before if before[name] != after[name]} == {"input"}
+    old, new = load_model(model), load_model(out)
+    picture = torch.randint(256, (1, 3, 64, 96), dtype=torch.uint8)
+    assert (old.prepare(picture).shape, new.prepare(picture).shape) == ((1, 3, 64, 96), (1, 3, 128, 192))
+    assert new(picture).probability.shape == (1, 1, 64, 96)
+
+
 def test_figures_are_said_from_then_on(model: Path, tmp_path: Path) -> None:
     out, again, file = tmp_path / "out.safetensors", tmp_path / "again.safetensors", tmp_path / "f.json"
     text = '{"images": 3, "negatives": 0, "alarm": {"auroc": null}}'
@@ -59,7 +70,10 @@ def test_8_bits_stay_what_they_are(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"verdict": 1.0}, "verdict cannot be set: choose from temperature, threshold, verdicts"),
+        ({"verdict": 1.0}, "verdict cannot be set: choose from input.height, input.width, temperature"),
+        ({"input.fit": 1.0}, "input.fit cannot be set"),
+        ({"input.height": 480.5}, "height must be a whole number of 32 or more, not 480.5"),
+        ({"input.width": float("inf")}, "width must be a whole number"),
         ({"temperature": -1.0}, "temperature must be above 0"),
         ({"verdicts.unsure_above": 0.9}, "the first not above the second"),
     ],

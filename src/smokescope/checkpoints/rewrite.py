@@ -1,4 +1,4 @@
-"""A model file again with other thresholds, or smaller: the network in it stays what it is."""
+"""A model file again with other thresholds, another input size, or smaller: its network stays what it is."""
 
 import json
 from collections.abc import Mapping
@@ -10,11 +10,12 @@ from smokescope.checkpoints.model import load_model, save_model
 from smokescope.data.json_files import read_json
 from smokescope.errors import SmokescopeError
 from smokescope.models.pipeline import Pipeline
+from smokescope.settings.input import InputSettings
 from smokescope.settings.verdicts import VerdictSettings
 
 VERDICTS = tuple(f"verdicts.{each.name}" for each in fields(VerdictSettings))
 FIGURES = {"images", "negatives", "alarm"}  # some of what evaluate writes, whatever it measured on
-CHANGEABLE = ("temperature", "threshold", *VERDICTS)
+CHANGEABLE = ("input.height", "input.width", "temperature", "threshold", *VERDICTS)
 
 
 def rewrite_model(
@@ -60,11 +61,20 @@ def _read_figures(path: Path) -> dict[str, object]:
 
 
 def _changed(pipeline: Pipeline, changes: Mapping[str, float]) -> Pipeline:
-    verdicts = {name.removeprefix("verdicts."): changes[name] for name in VERDICTS if name in changes}
+    groups: dict[str, dict[str, float]] = {"input": {}, "verdicts": {}}
+    for name, value in changes.items():
+        group, dot, field = name.partition(".")
+        if dot:
+            groups[group][field] = value
     return Pipeline(
         pipeline.network,
-        pipeline.input,
+        _resized(pipeline.input, groups["input"]),
         changes.get("temperature", pipeline.temperature),
         changes.get("threshold", pipeline.threshold),
-        replace(pipeline.verdicts, **verdicts),
+        replace(pipeline.verdicts, **groups["verdicts"]),
     )
+
+
+def _resized(settings: InputSettings, sides: Mapping[str, float]) -> InputSettings:
+    whole = {name: int(side) if float(side).is_integer() else side for name, side in sides.items()}
+    return replace(settings, **whole)  # type: ignore[arg-type] # which it refuses where it is no integer

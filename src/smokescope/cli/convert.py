@@ -31,7 +31,7 @@ def convert(
         typer.Option(help="ResNet-50 variant: torchvision's v1.5 if not given, or the original v1."),
     ] = None,
 ) -> None:
-    """Shrink a model or change its thresholds, or convert ResNet-50 weights to safetensors.
+    """Shrink a model, change its thresholds or input size, or convert ResNet-50 weights to safetensors.
 
     A .pth file is read as weights only: code in it is never run. Anything but ResNet-50 is refused.
     """
