@@ -72,8 +72,9 @@ def test_8_bits_stay_what_they_are(model: Path, tmp_path: Path) -> None:
     [
         ({"verdict": 1.0}, "verdict cannot be set: choose from input.height, input.width, temperature"),
         ({"input.fit": 1.0}, "input.fit cannot be set"),
-        ({"input.height": 480.5}, "height must be a whole number of 32 or more, not 480.5"),
-        ({"input.width": float("inf")}, "width must be a whole number"),
+        ({"input.height": 480.5}, r"input\.height must be a whole number, not 480\.5"),
+        ({"input.width": float("inf")}, r"input\.width must be a whole number"),
+        ({"input.width": 31.0}, "width must be a whole number of 32 or more, not 31"),
         ({"temperature": -1.0}, "temperature must be above 0"),
         ({"verdicts.unsure_above": 0.9}, "the first not above the second"),
     ],

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import TypeVar
 
 from smokescope.checkpoints.files import summarise
 from smokescope.checkpoints.model import load_model, save_model
@@ -11,10 +12,12 @@ from smokescope.data.json_files import read_json
 from smokescope.errors import SmokescopeError
 from smokescope.models.pipeline import Pipeline
 from smokescope.settings.input import InputSettings
+from smokescope.settings.plain import from_plain
 from smokescope.settings.verdicts import VerdictSettings
 
 VERDICTS = tuple(f"verdicts.{each.name}" for each in fields(VerdictSettings))
 FIGURES = {"images", "negatives", "alarm"}  # some of what evaluate writes, whatever it measured on
+Group = TypeVar("Group", InputSettings, VerdictSettings)
 CHANGEABLE = ("input.height", "input.width", "temperature", "threshold", *VERDICTS)
 
 
@@ -61,20 +64,20 @@ def _read_figures(path: Path) -> dict[str, object]:
 
 
 def _changed(pipeline: Pipeline, changes: Mapping[str, float]) -> Pipeline:
-    groups: dict[str, dict[str, float]] = {"input": {}, "verdicts": {}}
-    for name, value in changes.items():
-        group, dot, field = name.partition(".")
-        if dot:
-            groups[group][field] = value
     return Pipeline(
         pipeline.network,
-        _resized(pipeline.input, groups["input"]),
+        _with(pipeline.input, "input", changes),
         changes.get("temperature", pipeline.temperature),
         changes.get("threshold", pipeline.threshold),
-        replace(pipeline.verdicts, **groups["verdicts"]),
+        _with(pipeline.verdicts, "verdicts", changes),
     )
 
 
-def _resized(settings: InputSettings, sides: Mapping[str, float]) -> InputSettings:
-    whole = {name: int(side) if float(side).is_integer() else side for name, side in sides.items()}
-    return replace(settings, **whole)  # type: ignore[arg-type] # which it refuses where it is no integer
+def _with(settings: Group, group: str, changes: Mapping[str, float]) -> Group:
+    """Settings of a group, with those of the changes that are its own."""
+    own = {
+        name.removeprefix(f"{group}."): int(value) if float(value).is_integer() else value
+        for name, value in changes.items()
+        if name.startswith(f"{group}.")
+    }
+    return from_plain(type(settings), asdict(settings) | own, group)
