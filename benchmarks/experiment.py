@@ -71,7 +71,7 @@ def compare(variants: Mapping[str, tuple[TrainingSettings, Data]], args: argpars
 
     Args:
         variants: Settings and pictures by name; all are tried on the same pictures.
-        args: Of `arguments`.
+        args: What `arguments` gave.
     """
     found = []
     _, data = next(iter(variants.values()))
@@ -107,10 +107,10 @@ def trained(
     """A variant's run, trained unless its folder holds it already; its model, and where that is.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         data: Its pictures.
-        name: Of the variant.
-        args: Of `arguments`.
+        name: Name of the variant.
+        args: What `arguments` gave.
         begin_with: Variants with the mean of whose weights to begin.
     """
     fabric = launch(torch.device("cuda" if torch.cuda.is_available() else "cpu"), settings.precision)

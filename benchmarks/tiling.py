@@ -110,7 +110,7 @@ def look(segmenter: Segmenter, frame: Frame) -> Seen:
 
 
 def judge(seen: list[Seen], probabilities: list[Tensor], unsure_above: float) -> tuple[str, ...]:
-    """Of one way: smokes found and handed to a person, IoU, and what is raised for nothing."""
+    """Figures of one way: smokes found and handed to a person, IoU, and what is raised for nothing."""
     found, raised, ious = [0, 0], [0, 0], list[float]()
     for each, probability in zip(seen, probabilities, strict=True):
         smoke = bool(each.mask.any())

@@ -45,7 +45,7 @@ class Decomposition(NamedTuple):
 def decompose(samples: Tensor | Iterable[Tensor], *, unbiased: bool = False) -> Decomposition:
     """Decompose samples [B, ...] of the logits, or an iterable of such blocks taken in one by one.
 
-    Of blocks only two sums are kept: fifty samples of a picture need no more memory than one block.
+    Only two sums are kept of all blocks: fifty samples of a picture need no more memory than one block.
 
     Args:
         samples: Logits.

@@ -38,7 +38,7 @@ class Extras:
 def list_candidates(
     task: Task, extras: Extras, complain: Callable[[SmokescopeError], None]
 ) -> list[Candidate]:
-    """Of a safetensors model, every engine; of an exported one, the engine that it is for.
+    """Every engine for a safetensors model; for an exported one, the engine that it was made for.
 
     A model is exported for the engines that need it, where that was not done before.
 

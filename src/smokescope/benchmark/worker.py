@@ -30,8 +30,8 @@ class Task:
         engine: As for `smokescope.load`.
         device: As for `smokescope.load`.
         compiled: Have torch compile the model first.
-        height: Of the picture.
-        width: Of the picture.
+        height: Height of the picture.
+        width: Width of the picture.
     """
 
     model: str | None

@@ -88,7 +88,7 @@ class PictureCache:
     def __getitem__(self, number: int) -> tuple[Tensor, Tensor]:
         """A picture, H x W x 3, and its mask, 1 x H x W, as 8-bit values: views to read, not to write to.
 
-        Of scribbles the mask is 2 x H x W: strokes of smoke and of background.
+        With scribbles the mask is 2 x H x W: strokes of smoke and of background.
         """
         _, offset, height, width, _ = self._places[number]
         planes = self._bytes[offset : offset + (3 + self._planes) * height * width].view(-1, height, width)
@@ -112,7 +112,7 @@ class PictureCache:
             return all(pool.map(intact, index["places"]))
 
     def checksum(self, number: int) -> int:
-        """Of a picture and its mask as they were decoded, wherever their files lie."""
+        """Checksum of a picture and its mask as they were decoded, wherever their files lie."""
         return self._places[number].checksum
 
     def __getstate__(self) -> dict[str, object]:

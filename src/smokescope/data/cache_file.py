@@ -44,7 +44,7 @@ class Place(NamedTuple):
     height: int
     width: int
     checksum: int
-    """Of its bytes."""
+    """Checksum of its bytes."""
 
 
 class Index(TypedDict):

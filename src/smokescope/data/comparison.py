@@ -71,7 +71,7 @@ def find_nearest(views: Views, index: int, others: Views) -> tuple[int, float]:
     """The most alike of other pictures: its index and the similarity, in thousandths.
 
     Args:
-        views: Of some pictures.
+        views: Views of some pictures.
         index: The one of them to look for.
         others: At least one.
     """
@@ -92,9 +92,9 @@ def compare(
     """Look for each picture's scene in other sets.
 
     Args:
-        grouping: Of the pictures among themselves, all linked.
+        grouping: Grouping of the pictures among themselves, all linked.
         pictures: Their names.
-        their_views: Of the others, at least one.
+        their_views: Views of the others, at least one.
         their_pictures: The others' names.
         progress: Told how many steps are done, two for each picture and one for each other.
     """

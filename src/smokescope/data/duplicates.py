@@ -31,7 +31,7 @@ class Glance(NamedTuple):
 
     pixels: int
     digest: bytes
-    """Of the decoded pixels: metadata and lossless formats make no difference."""
+    """Digest of the decoded pixels: metadata and lossless formats make no difference."""
     aspect: float
     grey: NDArray[np.uint8]
     """SIDE x SIDE, whatever the picture's shape."""

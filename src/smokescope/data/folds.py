@@ -20,7 +20,7 @@ class Folds:
     """Pictures in folds; fold k is tried on its own pictures and trained on all others."""
 
     threshold: float
-    """Of the scenes that were kept whole."""
+    """Least similarity that links two pictures of a scene; scenes were kept whole."""
     seed: int
     sets: Mapping[str, Kind]
     folds: Sequence[Sequence[PictureName]]

@@ -36,7 +36,7 @@ class Grouping:
     same in whatever order that is done.
 
     Args:
-        views: Of all pictures.
+        views: Views of all pictures.
         threshold: From which similarity two pictures are linked.
         scenes: To start from, for each picture a number; by default each picture is on its own.
     """

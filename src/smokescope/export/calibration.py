@@ -29,7 +29,7 @@ def calibration_pictures(folders: Sequence[Path], count: int = COUNT, seed: int 
     """Pictures, in turns as they are, with rendered smoke, and with what looks like smoke.
 
     Args:
-        folders: Of real pictures; without any, landscapes are made up.
+        folders: Folders of real pictures; without any, landscapes are made up.
         count: How many.
         seed: The same seed gives the same pictures.
 

@@ -28,7 +28,7 @@ UNEVEN = (FIRST, r"network\.encoder\.layer1\.0\.bn1/.*", r"network\.encoder\.lay
 GREY = 128 / 255
 """What the first convolution reads as 0."""
 LEAST = 0.01
-"""Of what the widest channel reaches, the least that any counts as reaching."""
+"""Least reach that a channel counts as having, as a share of the widest channel's."""
 
 
 def read_levels(model: Model) -> None:

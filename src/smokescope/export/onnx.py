@@ -61,7 +61,7 @@ def trace(
     Args:
         module: Traced in eval mode; each node's name begins with the part of it that the node belongs to.
         examples: Its inputs by name, in their order.
-        free: Of each input, the sides that may be of any length.
+        free: The sides of each input that may be of any length.
         metadata: What the file says of itself.
 
     Raises:

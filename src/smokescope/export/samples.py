@@ -27,7 +27,7 @@ class Samples(nn.Module):
     """`Pipeline.sample`, given what it draws.
 
     Args:
-        pipeline: Of a network that has something to sample.
+        pipeline: Pipeline of a network that has something to sample.
 
     Raises:
         SmokescopeError: The network has nothing to draw samples from.
@@ -55,9 +55,9 @@ class Samples(nn.Module):
             pictures: RGB [N, 3, H, W], uint8.
             noise: Standard normal, [B, N, latent].
             kept_1: What dropout keeps of s_1, bool [B, N, C, h, w] or, of channels, [B, N, C, 1, 1].
-            kept_2: Of s_2.
-            kept_3: Of s_3.
-            kept_4: Of s_4.
+            kept_2: The same of s_2.
+            kept_3: The same of s_3.
+            kept_4: The same of s_4.
         """
         encoding = self.network.encode(self.pipeline.prepare(pictures))
         z = encoding.posterior.sample(noise).flatten(0, 1)

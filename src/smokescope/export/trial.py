@@ -79,7 +79,7 @@ def check_correlation(
 
 
 def joint_moments(one: Maps, other: Maps) -> Tensor:
-    """Of each of the four maps of the same pictures by two engines, [4, 6]; see `metrics.agreement`."""
+    """Moments of each of the four maps of two engines, same pictures, [4, 6]; see `metrics.agreement`."""
     pairs = zip(one, other, strict=True)
     return torch.stack(
         [moments(torch.from_numpy(np.stack((a.ravel(), b.ravel()))).double()) for a, b in pairs]

@@ -54,7 +54,7 @@ class Region:
     polygon: list[Point]
 
     def to_dict(self) -> dict[str, object]:
-        """As plain values for JSON, under the names above."""
+        """Plain values for JSON, under the names above."""
         figures = ("share", "probability", "peak", "total", "aleatoric", "epistemic", "doubt")
         return {
             "verdict": self.verdict,

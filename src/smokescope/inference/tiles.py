@@ -22,7 +22,7 @@ class Places(NamedTuple):
 
     starts: Sequence[int]
     length: int
-    """Of each tile."""
+    """Length of each tile."""
     weights: NDArray[np.float32]
     """[tiles, length]; at each pixel the tiles' weights sum to 1."""
 

@@ -33,7 +33,7 @@ def predict_tiled(
     Args:
         plain: The plain pass over pictures of one size.
         picture: [H, W, 3].
-        settings: Of the model, which say how large a tile is.
+        settings: How the model resizes pictures, which says how large a tile is.
         whole: Weight of the whole pass, in [0, 1].
 
     Returns:

@@ -15,14 +15,14 @@ from smokescope.metrics.curves import auroc, false_positive_rate
 
 
 class Rates(TypedDict):
-    """At one threshold: share of smoke pictures detected, share of the others flagged. None without any."""
+    """Share of smoke pictures detected, and of the others flagged, at one threshold; None without any."""
 
     detection_rate: float | None
     false_alarm_rate: float | None
 
 
 class AlarmFigures(Rates):
-    """At 0.5 and at the shipped threshold; `auroc` and `fpr95` are of the scores. None without negatives."""
+    """Rates at 0.5 and at the shipped threshold; `auroc`, `fpr95`: of scores. None without negatives."""
 
     auroc: float | None
     fpr95: float | None

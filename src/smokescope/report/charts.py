@@ -96,7 +96,7 @@ class Series(NamedTuple):
     quantity: ColourMap = PROBABILITY
     dashed: bool = False
     marked: bool = False
-    """With a dot at each point: for few points, of which one alone would make no line."""
+    """Whether there is a dot at each point: for few points, of which one alone would make no line."""
 
 
 def thin(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -14,7 +14,7 @@ def encode_coco(results: Sequence[Result], out: Path) -> bytes:
     """The file's bytes: an image a picture, an annotation a region; `score` is the region's peak.
 
     Args:
-        results: Of pictures and videos.
+        results: Results of pictures and videos.
         out: Their folder. The image of a video is the frame in it that the regions are of.
 
     Raises:

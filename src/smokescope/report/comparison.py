@@ -39,9 +39,9 @@ def columns(evaluation: Evaluation, names: Sequence[str], against: Evaluation | 
     """All figures, another model's and how far they differ, the interval of either or both, and scenes apart.
 
     Args:
-        evaluation: Of the model.
+        evaluation: Evaluation of the model.
         names: The model's, and the other's.
-        against: Of the other model, on the same pictures.
+        against: Evaluation of the other model, on the same pictures.
     """
     both = against is not None
     counts: Figures = {"images": None, "negatives": None}  # the same in all of these

@@ -43,7 +43,7 @@ def told_speed(speed: float, engine: str, *, peer: bool, samples: int, intervals
     """Pictures a second, and what took the time besides the model itself.
 
     Args:
-        speed: Of all that was done, pictures a second.
+        speed: Pictures a second, all that was done included.
         engine: That ran the model.
         peer: Whether another model looked at them too.
         samples: That each was compared with.

@@ -31,9 +31,9 @@ def headlines(evaluation: Evaluation, names: Sequence[str], against: Evaluation 
     """The figures that answer first, as far as they have a meaning, each with its interval if there is one.
 
     Args:
-        evaluation: Of the model.
+        evaluation: Evaluation of the model.
         names: The model's, and the other's.
-        against: Of the other model, on the same pictures.
+        against: Evaluation of the other model, on the same pictures.
     """
     report, other = flatten(evaluation.report), flatten(against.report) if against else None
     ends = evaluation.interval()

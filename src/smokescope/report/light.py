@@ -31,7 +31,7 @@ def lit(picture: NDArray[np.uint8], values: NDArray[np.floating], colours: Colou
     Args:
         picture: H x W x 3.
         values: H x W, from 0 to 1; what lies beyond is clipped.
-        colours: Of the map.
+        colours: Colours of the map.
 
     Returns:
         H x W x 3. Light is added as by two projectors that cannot outshine white (CSS's blend mode `screen`).

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Meaning(NamedTuple):
-    """Of a figure; the rest of it is in docs/evaluate.md."""
+    """What a figure means, in short; docs/evaluate.md says more."""
 
     words: str
     direction: str

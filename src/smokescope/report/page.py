@@ -93,7 +93,7 @@ def page(
 
 
 def encode_page(whole: str) -> bytes:
-    """As the bytes of a file; what is no text in a name is spelled out, as a browser would refuse it."""
+    """Bytes of the page's file; what is no text in a name is spelled out, as a browser would refuse it."""
     return whole.encode("utf-8", "backslashreplace")
 
 

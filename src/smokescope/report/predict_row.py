@@ -50,9 +50,9 @@ def picture_row(result: Result, out: Path, side: int) -> Row:
     """What was found in a picture, as a row of the page.
 
     Args:
-        result: Of the picture or video.
+        result: Result of the picture or video.
         out: The folder of the results, in which the page will lie.
-        side: Of the pictures on the page, at most.
+        side: Longest side of the pictures on the page.
 
     Raises:
         SmokescopeError: A result cannot be read any more.

@@ -128,7 +128,7 @@ def encode_results(
 
     Args:
         picture: H x W x 3.
-        prediction: Of it.
+        prediction: What was found in it.
         about: What the JSON says besides: the file, the model.
     """
     files = {

@@ -50,7 +50,7 @@ def stats_page(title: str, statistics: Statistics, strips: Sequence[Strip], shar
         title: The set's name.
         statistics: Its measures.
         strips: Pictures to show.
-        share: Of the pictures with smoke, how many count as difficult.
+        share: Share of the pictures with smoke that counts as difficult.
     """
     ranked = statistics.ranking()
     words = (

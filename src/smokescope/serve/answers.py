@@ -90,7 +90,7 @@ def json_answer(
 
     Args:
         prediction: What to tell.
-        timings: Of the engine.
+        timings: Times that the engine took.
         upload: Seconds that the picture took to arrive.
         model: Which made the prediction.
         maps: Whether all maps are to be in it.

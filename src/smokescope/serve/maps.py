@@ -20,7 +20,7 @@ def map_png(
 
     Args:
         picture: H x W x 3, which the overlay is drawn on.
-        prediction: Of it.
+        prediction: What was found in it.
         name: Which map.
         coloured: In the quantity's colours rather than grey; an overlay always is, a mask never.
         side: The longest that the PNG's longer side may be; by default it is as the picture's.

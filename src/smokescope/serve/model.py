@@ -14,7 +14,7 @@ from smokescope.serve.answers import ModelName
 
 
 class Verdicts(BaseModel):
-    """By which a region is called smoke, or handed to a person; see docs/predict.md."""
+    """Thresholds by which a region is called smoke, or handed to a person; see docs/predict.md."""
 
     unsure_above: float
     smoke_above: float

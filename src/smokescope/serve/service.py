@@ -38,12 +38,12 @@ class Service:
 
     @property
     def alive(self) -> bool:
-        """Whether it may still come to something; if not, start it anew."""
+        """Whether the service still works; if not, restart it."""
         return self.engine.running and self.engine.stuck_for < STUCK * self.limits.deadline
 
     @property
     def ready(self) -> bool:
-        """Whether it takes pictures."""
+        """Whether the service takes pictures."""
         return self.alive and not self.closing
 
     @contextmanager

@@ -22,7 +22,7 @@ def launch(device: torch.device, precision: Precision) -> Fabric:
 
     Args:
         device: The kind of device, and which where there is one process.
-        precision: Of a GPU's passes; a CPU computes in 32 bits, at which it is quickest.
+        precision: Number format of a GPU's passes; a CPU computes in 32 bits, at which it is quickest.
     """
     world = int(os.environ.get("WORLD_SIZE", "1"))
     local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

@@ -11,8 +11,8 @@ class Average:
 
     Args:
         model: Whose parameters and buffers to follow.
-        decay: Of the average; early on less, so that it does not start from random weights: weights then
-            count by the square of their step, those of the last third for more than two thirds.
+        decay: Decay of the average; early on less, so that it does not start from random weights: weights
+            then count by the square of their step, those of the last third for more than two thirds.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:

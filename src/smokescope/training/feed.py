@@ -35,7 +35,7 @@ class Raw(NamedTuple):
     batch: Batch
     kinds: Sequence[Kind]
     keys: Tensor
-    """Of the samples, int64 [N]."""
+    """Random keys of the samples, int64 [N]."""
     others: Batch | None
     """What transplanted smoke is put over, as many as there are of that kind."""
 
@@ -46,11 +46,11 @@ class Examples(NamedTuple):
     pictures: Tensor
     """RGB in [0, 1], [N, 3, h, w]."""
     masks: Tensor
-    """Of smoke, in [0, 1], [N, 1, h, w]; with strokes those of the background as a second channel."""
+    """Masks of smoke in [0, 1], [N, 1, h, w]; with strokes, those of the background are a second channel."""
     transmission: Tensor
-    """Of the pictures before their colours were changed, [N, 1, h, w]."""
+    """Transmission of the pictures before their colours were changed, [N, 1, h, w]."""
     keys: Tensor
-    """For the model's own chance, int64 [N]."""
+    """Random keys for what the model itself draws, int64 [N]."""
 
 
 class Feed:
@@ -77,7 +77,7 @@ class Feed:
         share = settings.batch // world
         self._mine = slice(rank * share, (rank + 1) * share)
         self.steps = len(self._mix) // settings.batch
-        """Of an epoch; what does not fill a batch is left for another epoch's shuffle."""
+        """Steps of an epoch; what does not fill a batch is left for another epoch's shuffle."""
         self._others = [
             (each, place)
             for each in pictures

@@ -22,7 +22,7 @@ class LatentFigures(TypedDict):
     kl: float
     """Nats that z holds about a picture."""
     latent_share: float
-    """Of the logits' variance: z alone, over z and dropout together."""
+    """Share of the logits' variance that z alone brings about, of what z and dropout do together."""
     dropout_share: float
     """Likewise of dropout alone."""
 

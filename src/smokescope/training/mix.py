@@ -20,7 +20,7 @@ class Mix:
     Args:
         counts: Pictures of each source.
         weights: How often each picture of a source is seen in an epoch.
-        seed: Of all shuffles.
+        seed: Random seed of all shuffles.
     """
 
     def __init__(self, counts: Sequence[int], weights: Sequence[float], seed: int) -> None:

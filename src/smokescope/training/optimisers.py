@@ -12,7 +12,7 @@ from smokescope.training.settings import OptimiserSettings
 
 
 def model_optimiser(model: SmokeModel, settings: OptimiserSettings) -> Optimizer:
-    """For all but the uncertainty net."""
+    """Optimiser of all but the uncertainty net."""
     named = [(name, p) for name, p in model.named_parameters() if not name.startswith("uncertainty.")]
     encoder = [p for name, p in named if name.startswith("encoder.")]
     rest = [p for name, p in named if not name.startswith("encoder.")]
@@ -23,7 +23,7 @@ def model_optimiser(model: SmokeModel, settings: OptimiserSettings) -> Optimizer
 
 
 def uncertainty_optimiser(model: SmokeBVM, settings: OptimiserSettings) -> Optimizer:
-    """For the uncertainty net."""
+    """Optimiser of the uncertainty net."""
     return _adam(_groups(model.uncertainty.parameters(), settings.uncertainty_learning_rate, settings))
 
 

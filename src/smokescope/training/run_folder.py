@@ -50,8 +50,8 @@ class Inputs:
             uncertainty net.
         cache: A folder for decoded pictures, kept there from run to run.
         skip_bad: Go on without files that cannot be used.
-        handed_on: Of the last of the models, so that a run goes on without their files.
-        commit: Of the code that began it, where that is known.
+        handed_on: What is kept of the last of the models, so that a run goes on without their files.
+        commit: Commit of the code that began it, where that is known.
     """
 
     data: str

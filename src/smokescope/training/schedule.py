@@ -9,7 +9,7 @@ def rate_factor(step: int, total: int, epoch: int, settings: OptimiserSettings) 
     """What learning rates are multiplied by.
 
     Args:
-        step: Of `total`, from 0.
+        step: Number of the step, from 0, of `total`.
         total: Steps of the run.
         epoch: From 0.
         settings: Which schedule.

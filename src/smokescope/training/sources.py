@@ -24,7 +24,7 @@ class Pictures:
     kind: Kind
     cache: PictureCache
     numbers: Sequence[int]
-    """Of the pictures in the cache."""
+    """Numbers of the pictures in the cache."""
     weight: float = 1.0
 
     def plain(self) -> list[object]:
@@ -66,7 +66,7 @@ class Data:
     validation: list[Pictures]
 
     def fingerprint(self) -> str:
-        """Of which pictures there are, and for what: the same pixels, the same order."""
+        """Checksum of which pictures there are, and for what: the same pixels, the same order."""
         plain = [[each.plain() for each in part] for part in (self.training, self.validation)]
         return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
@@ -166,7 +166,7 @@ def _list(root: Path, lines: Sequence[Source], split: Split | None) -> Listing:
 
 
 def _list_masked(folder: Path, kept: set[str]) -> Listing:
-    """Of a folder whose strokes are trained on, the pictures kept apart, with their masks."""
+    """Pictures kept apart, with their masks, of a folder whose strokes are trained on."""
     pairs = [pair for pair in list_pairs(folder).pairs if pair.name in kept]
     missing = kept & {pair.name for pair in list_unmasked(folder).pairs} - {pair.name for pair in pairs}
     return Listing(
@@ -179,7 +179,7 @@ def _list_masked(folder: Path, kept: set[str]) -> Listing:
 
 
 def _file_name(folder: Path, strokes: str | None, side: int, only: Sequence[str] | None) -> str:
-    """Of a folder's decoded pictures; other folders, and other uses of this one, have other files."""
+    """Name for a folder's decoded pictures; other folders, and other uses of this one, have other files."""
     use = json.dumps([str(folder.absolute()), strokes, side, only])
     return f"{folder.name}-{hashlib.sha256(use.encode()).hexdigest()[:8]}.cache"
 

@@ -28,7 +28,7 @@ class GenerativeStep(nn.Module):
 
     Args:
         model: To be trained.
-        settings: Of the objective.
+        settings: Settings of the objective.
         samples: B, for the uncertainty net's targets; 0 leaves the net alone.
     """
 

@@ -14,7 +14,7 @@ class Stop:
     def __init__(self) -> None:
         self.asked = False
         self.number = int(signal.SIGTERM)
-        """Of the signal that asked; another process may have had it."""
+        """Number of the signal that asked; another process may have had it."""
         self._before: dict[signal.Signals, signal._HANDLER] = {}
 
     def __enter__(self) -> Self:

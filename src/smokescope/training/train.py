@@ -42,7 +42,7 @@ def train(
     """Train, fit the temperature, measure, and write the model.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         data: Its pictures.
         run: Its folder.
         fabric: Launched.

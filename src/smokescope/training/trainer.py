@@ -34,13 +34,13 @@ class Trainer:
     """Trains a model into a run's folder.
 
     Args:
-        settings: Of the run.
+        settings: Settings of the run.
         model: With its first weights.
         data: In memory.
         run: Where states and log go.
         fabric: Launched.
         observer: Told how it goes.
-        handed_on: Of the model that the weights came from, if any.
+        handed_on: What is kept of the model that the weights came from, if any.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def to_yaml(settings: "DataclassInstance") -> bytes:
-    """As the bytes of a YAML file that reads as the same settings."""
+    """Bytes of a YAML file that reads as the same settings."""
     return yaml.safe_dump(asdict(settings), sort_keys=False, width=110, default_flow_style=None).encode()
 
 

@@ -13,7 +13,7 @@ from smokescope.settings.plain import from_plain
 from smokescope.settings.verdicts import VerdictSettings
 
 LAYOUT = 1
-"""Of inputs, outputs and metadata; another number is another kind of file."""
+"""Version of the layout of inputs, outputs and metadata; another number is another kind of file."""
 
 INPUT = "pictures"
 OUTPUTS = ("probability", "total", "aleatoric", "epistemic")
@@ -28,7 +28,7 @@ class Card:
         temperature: That is inside the graph.
         threshold: Above which a probability is called smoke.
         verdicts: By which regions are judged.
-        sha256: Of the weights that were exported.
+        sha256: Checksum of the weights that were exported.
         samples: What a graph that samples is fed with; None for one that predicts.
         metadata: All that the file says, these and others.
     """

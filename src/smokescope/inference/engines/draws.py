@@ -46,12 +46,12 @@ def draw(
     """Draw all that `count` samples of each of N pictures need.
 
     Args:
-        settings: Of the model.
-        input: Of the model.
-        keys: Of the pictures, int64 [N]; `Pipeline.sample` takes the same.
+        settings: What there is to draw.
+        input: How the model resizes pictures.
+        keys: Random keys of the pictures, int64 [N]; `Pipeline.sample` takes the same.
         count: Samples for each picture.
-        height: Of the pictures.
-        width: Of the pictures.
+        height: Height of the pictures.
+        width: Width of the pictures.
 
     Returns:
         Inputs by name: noise [count, N, latent], float32, and masks [count, N, width, h, w], bool, of which

@@ -10,7 +10,7 @@ Pixels = NDArray[np.uint8]
 
 
 class Maps(NamedTuple):
-    """Of N pictures of one size, float32 [N, H, W] each; uncertainties in nats."""
+    """The four maps of N pictures of one size, float32 [N, H, W] each; uncertainties in nats."""
 
     probability: NDArray[np.float32]
     total: NDArray[np.float32]

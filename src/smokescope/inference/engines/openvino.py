@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SECTION = "smokescope"
-"""Of the model's runtime information, where the metadata is, as JSON."""
+"""Section of the model's runtime information that holds the metadata, as JSON."""
 
 
 class OpenVinoEngine(ExportedEngine):

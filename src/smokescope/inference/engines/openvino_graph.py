@@ -18,7 +18,7 @@ RESIZE = "resize/"
 SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
 
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
-"""Of inputs, by name."""
+"""Shapes of inputs, by name."""
 
 
 class Graph:

@@ -24,7 +24,7 @@ class Backdrop(NamedTuple):
     horizon: Tensor
     """Colour of the air just above the skyline [N, 3, 1, 1]."""
     brightness: Tensor
-    """Of the brightest tenth of the picture [N, 1, 1, 1]."""
+    """Brightness of the brightest tenth of the picture [N, 1, 1, 1]."""
     light: Tensor
     """Its mean colour: white by day, orange at sunset [N, 3, 1, 1]."""
     colourful: Tensor

@@ -32,7 +32,7 @@ class Habit(NamedTuple):
     base: Tensor
     """Radius at the source."""
     spread: Tensor
-    """By which the radius has grown at the end."""
+    """Length by which the radius has grown at the end."""
     fade: Tensor
     """E-foldings by which the smoke settles or evaporates along the axis."""
     dissolved: Tensor

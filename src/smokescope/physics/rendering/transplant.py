@@ -28,7 +28,7 @@ class Transplanted(NamedTuple):
     picture: Tensor
     """[N, 3, H, W] in [0, 1]."""
     mask: Tensor
-    """Of the smoke that was put there, [N, 1, H, W] in [0, 1]; empty where it cannot be seen."""
+    """Masks of the smoke that was put there, [N, 1, H, W] in [0, 1]; empty where it cannot be seen."""
 
 
 def transplant(pictures: Tensor, masks: Tensor, backgrounds: Tensor, keys: Tensor) -> Transplanted:
