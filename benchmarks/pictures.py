@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from torch import Tensor
+
 from smokescope.data.folds import read_folds
 from smokescope.data.layouts import Pair
 from smokescope.data.sets import find_set, list_sets
@@ -26,6 +28,20 @@ def options(description: str | None) -> argparse.ArgumentParser:
 def chosen(given: argparse.Namespace) -> list[Pair]:
     """The pictures that the options name, those with smoke first."""
     return [pair for folders in (given.data, given.negatives) for pair in _of(folders, given)[:: given.every]]
+
+
+def quarter(smoke: Tensor) -> tuple[slice, slice]:
+    """Rows and columns of a quarter of a picture, about its smoke [H, W], of which there is some."""
+    places = smoke.nonzero()
+    row, column = places[len(places) // 2].tolist()
+    height, width = smoke.shape
+    return _around(row, height), _around(column, width)
+
+
+def _around(centre: int, length: int) -> slice:
+    """Half of an axis, with the centre in its middle if there is room."""
+    start = min(max(centre - length // 4, 0), length - length // 2)
+    return slice(start, start + length // 2)
 
 
 def _of(folders: Sequence[Path], given: argparse.Namespace) -> list[Pair]:

@@ -24,6 +24,7 @@ import torch
 from lightning.fabric import Fabric
 
 from benchmarks.experiment import arguments, as_text, load, trained
+from benchmarks.pictures import quarter
 from benchmarks.robustness import changed
 from benchmarks.timing import table
 from smokescope.data.cache import PictureCache
@@ -130,13 +131,12 @@ def _enlarged(pipeline: Pipeline, pictures: Sequence[Pictures], fabric: Fabric) 
     figures = FBeta()
     for each in pictures:
         for picture, mask in map(each.cache.__getitem__, each.numbers):
-            smoke = (mask[0] > 127).nonzero()
-            if not len(smoke):
+            smoke = mask > 127
+            if not smoke.any():
                 continue
-            (row, column), (height, width) = smoke[len(smoke) // 2].tolist(), mask.shape[1:]
-            rows, columns = _around(row, height), _around(column, width)
+            rows, columns = quarter(smoke[0])
             x = picture[rows, columns].permute(2, 0, 1)[None].to(fabric.device)
-            figures.update(pipeline(x).probability[:, 0].cpu(), mask[:, rows, columns] > 127)
+            figures.update(pipeline(x).probability[:, 0].cpu(), smoke[:, rows, columns])
     return figures.compute()["mean"]
 
 
@@ -152,12 +152,6 @@ def _worse(pipeline: Pipeline, pictures: Sequence[Pictures], fabric: Fabric) -> 
                 x = changed(name, picture).to(fabric.device)
                 figures.update(pipeline(x).probability[:, 0].cpu(), mask > 127)
     return figures.compute()["mean"]
-
-
-def _around(centre: int, length: int) -> slice:
-    """Half of an axis, with the centre in its middle if there is room."""
-    start = min(max(centre - length // 4, 0), length - length // 2)
-    return slice(start, start + length // 2)
 
 
 def _keep_apart(settings: TrainingSettings, data: Data) -> tuple[dict[str, Pictures], Data]:
