@@ -152,6 +152,13 @@ def figures(report: Report) -> tuple[str, ...]:
     return tuple(map(as_text, values))
 
 
+def summary(report: Report) -> tuple[str, ...]:
+    """F mean and max, ece, smoke found and false alarms: what is asked first of a model on some pictures."""
+    f, alarm = report["f_beta"], report["alarm"]
+    values = (f["mean"], f["max"], report["ece"]["image"], alarm["detection_rate"], alarm["false_alarm_rate"])
+    return tuple(map(as_text, values))
+
+
 def as_text(value: float | None) -> str:
     """A figure, as tables show it."""
     return "-" if value is None else f"{value:.4f}"

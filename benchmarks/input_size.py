@@ -15,7 +15,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from benchmarks.experiment import as_text
+from benchmarks.experiment import as_text, summary
 from benchmarks.pictures import chosen, options, quarter
 from benchmarks.timing import table
 from smokescope import load
@@ -62,12 +62,9 @@ def _measured(pipeline: Pipeline, pairs: Sequence[Pair]) -> tuple[str, ...]:
         height, width = smoke.shape[1:]
         small = _probability(pipeline, resize(x, (height // 2, width // 2)))
         shrunk.update(resize(small[None], (height, width))[0], smoke)
-    report = whole.compute()
-    f, alarm = report["f_beta"], report["alarm"]
     shares = " ".join(as_text(each.compute()["mean"]) for each in by_share)
     others = [as_text(each.compute()[name]) for each in (parts, shrunk) for name in ("mean", "max")]
-    values = (f["mean"], f["max"], report["ece"]["image"], alarm["detection_rate"], alarm["false_alarm_rate"])
-    return (*map(as_text, values), shares, *others)
+    return (*summary(whole.compute()), shares, *others)
 
 
 def _probability(pipeline: Pipeline, x: Tensor) -> Tensor:

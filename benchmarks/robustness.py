@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from benchmarks.experiment import as_text
+from benchmarks.experiment import summary
 from benchmarks.pictures import chosen, options
 from benchmarks.timing import table
 from smokescope import load
@@ -34,18 +34,7 @@ def main() -> None:
         for name, metrics in found.items():
             seen = changed(name, torch.from_numpy(picture))[0].permute(1, 2, 0).numpy()
             metrics.update(segmenter.maps([seen]).probability[:, 0].cpu(), smoke)
-    rows = []
-    for name, metrics in found.items():
-        report = metrics.compute()
-        f, alarm = report["f_beta"], report["alarm"]
-        values = (
-            f["mean"],
-            f["max"],
-            report["ece"]["image"],
-            alarm["detection_rate"],
-            alarm["false_alarm_rate"],
-        )
-        rows.append((name, *map(as_text, values)))
+    rows = [(name, *summary(metrics.compute())) for name, metrics in found.items()]
     table(f"{len(pairs)} pictures", ("", "F mean", "F max", "ece image", "found", "false alarms"), rows)
 
 
