@@ -150,6 +150,7 @@ def test_only_what_lines_take_is_validated_on_and_only_where_they_ask_for_it(tmp
         ("{kind: lookalikes, folder: pairs}", "pairs has masks"),
         ("{kind: pairs, folder: negatives}", "negatives has no masks"),
         ("{kind: transplanted, folder: negatives}", "negatives has no masks"),
+        ("{kind: cleared, folder: negatives}", "negatives has no masks"),
         ("{kind: pairs, folder: nowhere}", "nowhere is not a folder"),
     ],
 )
@@ -364,6 +365,28 @@ def test_transplanted_smoke_is_masked_together_with_that_behind_it(tmp_path: Pat
     check(examples.pictures, moved.picture, batch.pictures)
     check(examples.masks, torch.maximum(moved.mask, behind.masks), batch.masks)
     assert (moved.mask > behind.masks).flatten(1).any(1).all()
+
+
+def test_cleared_pictures_have_lost_their_smoke(tmp_path: Path) -> None:
+    smoky, bare = landscapes(0, (30, 10)), landscapes(0, None)
+    examples = prepare_as_they_are(tmp_path, "cleared", smoky)
+    assert not examples.masks[:2].any()
+    smoke = 0.25  # that much brighter than the landscape, which has a noise of 0.02
+    assert (smoky.pictures - bare.pictures).max() == pytest.approx(smoke)
+    assert (examples.pictures[:2] - bare.pictures[:2]).abs().max() < smoke / 2
+    torch.testing.assert_close(examples.pictures[2], smoky.pictures[2])  # a pair beside them
+    assert (examples.masks[2] == smoky.masks[2]).all()
+
+
+def test_transplanted_smoke_is_put_over_cleared_pictures_without_their_own(tmp_path: Path) -> None:
+    batch, others = landscapes(0, (30, 10)), landscapes(1, (20, 60))
+    settings = replace(small_settings(tmp_path), augment=OFF, size=(HEIGHT, WIDTH))
+    raw = Raw(batch, ["transplanted"] * 3, KEYS, others, ["cleared", "transplanted", "cleared"])
+    examples = prepare(raw, settings, torch.device("cpu"))
+    theirs = (examples.masks * others.masks).flatten(1).sum(1) / others.masks.flatten(1).sum(1)
+    assert theirs[1] == 1
+    assert (theirs[[0, 2]] < 0.5).all()
+    assert examples.masks.flatten(1).any(1).all()
 
 
 def test_what_lies_behind_transplanted_smoke_is_cropped_by_a_chance_of_its_own(tmp_path: Path) -> None:

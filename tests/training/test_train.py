@@ -246,6 +246,17 @@ def test_batch_norm_is_frozen_where_asked(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("architecture", ["smoke-bvm", "unet"])
+def test_an_encoder_that_does_not_learn_stays_as_it_is(tmp_path: Path, architecture: str) -> None:
+    data, before = make_data(tmp_path / "data"), f"model.architecture={architecture}"
+    first = run_training(small_settings(tmp_path, before), data, tmp_path / "first")
+    settings = small_settings(tmp_path, before, "optimiser.encoder_factor=0", "optimiser.weight_decay=0.1")
+    then = run_training(settings, data, tmp_path / "then", models=[first.model_file])
+    changed = {name for name, tensor in weights(then).items() if (tensor != weights(first)[name]).any()}
+    assert changed
+    assert not any(name.startswith("encoder.") for name in changed)
+
+
 def test_the_average_is_what_is_validated(tmp_path: Path) -> None:
     """The last weights are the same for any decay; what is found of them is not."""
     data, found = make_data(tmp_path / "data"), []

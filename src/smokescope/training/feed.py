@@ -19,7 +19,7 @@ from smokescope.data.augment import Batch, collate, crop_batch
 from smokescope.data.augment_colour import recolour
 from smokescope.physics.rendering.lookalikes import render_lookalikes
 from smokescope.physics.rendering.smoke import render_smoke
-from smokescope.physics.rendering.transplant import transplant
+from smokescope.physics.rendering.transplant import fill, transplant
 from smokescope.physics.transmission import transmission
 from smokescope.training.mix import Mix
 from smokescope.training.settings import Kind, TrainingSettings
@@ -38,6 +38,8 @@ class Raw(NamedTuple):
     """Random keys of the samples, int64 [N]."""
     others: Batch | None
     """What transplanted smoke is put over, as many as there are of that kind."""
+    behind: Sequence[Kind] = ()
+    """Their kinds."""
 
 
 class Examples(NamedTuple):
@@ -81,7 +83,7 @@ class Feed:
         self._others = [
             (each, place)
             for each in pictures
-            if each.kind in ("transplanted", "negatives")
+            if each.kind in ("transplanted", "negatives", "cleared")
             for place in range(len(each.numbers))
         ]
         """What transplanted smoke may be put over."""
@@ -145,7 +147,8 @@ class Feed:
         chosen = _which(kinds, "transplanted")
         places = uniform(fold_in(keys[chosen], TRANSPLANT)).double() * len(self._others)
         others = [self._others[int(place)] for place in places]
-        return Raw(batch, kinds, keys, self._collate(others) if others else None)
+        behind = [source.kind for source, _ in others]
+        return Raw(batch, kinds, keys, self._collate(others) if others else None, behind)
 
     def _collate(self, items: Sequence[tuple[Pictures, int]]) -> Batch:
         """Pictures of the mix, each by its place among its source's."""
@@ -185,6 +188,7 @@ def prepare(raw: Raw, settings: TrainingSettings, device: torch.device) -> Examp
     """Augment a batch and render what is to be rendered, on the device."""
     keys, augment = raw.keys, settings.augment
     plain, masks = crop_batch(raw.batch.to(device), settings.size, keys, augment.geometry)
+    _clear(plain, masks, raw.kinds)
     on_device = keys.to(device, non_blocking=True)
     if chosen := _which(raw.kinds, "rendered"):
         where = torch.tensor(chosen).to(device, non_blocking=True)
@@ -196,6 +200,7 @@ def prepare(raw: Raw, settings: TrainingSettings, device: torch.device) -> Examp
         behind, theirs = crop_batch(
             raw.others.to(device), settings.size, fold_in(keys[chosen], TRANSPLANT), augment.geometry
         )
+        _clear(behind, theirs, raw.behind)
         moved = transplant(plain[where], masks[where, :1], behind, on_device[where])
         plain[where], masks[where, :1] = moved.picture, torch.maximum(moved.mask, theirs[:, :1])
     if chosen := _which(raw.kinds, "lookalikes"):
@@ -205,6 +210,14 @@ def prepare(raw: Raw, settings: TrainingSettings, device: torch.device) -> Examp
     through = transmission(plain) if settings.objective.transmission else plain[:, :1]
     layout = torch.channels_last
     return Examples(pictures.contiguous(memory_format=layout), masks, through, on_device)
+
+
+def _clear(pictures: Tensor, masks: Tensor, kinds: Sequence[Kind]) -> None:
+    """Paint over the smoke of those whose kind asks for it, in place."""
+    if chosen := _which(kinds, "cleared"):
+        where = torch.tensor(chosen).to(pictures.device, non_blocking=True)
+        pictures[where] = fill(pictures[where], masks[where])
+        masks[where] = 0
 
 
 def _which(kinds: Sequence[Kind], kind: Kind) -> list[int]:

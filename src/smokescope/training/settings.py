@@ -22,7 +22,7 @@ from smokescope.settings.plain import from_plain
 from smokescope.settings.ranges import refuse_other_choices, refuse_outside, refuse_up_to_zero
 from smokescope.training.yaml import naming, parse_yaml, read_yaml
 
-Kind = Literal["pairs", "negatives", "rendered", "transplanted", "lookalikes", "scribbles"]
+Kind = Literal["pairs", "negatives", "cleared", "rendered", "transplanted", "lookalikes", "scribbles"]
 Precision = Literal["32-true", "bf16-mixed"]
 
 
@@ -31,9 +31,10 @@ class Source:
     """A part of the data mix, one line of the configuration.
 
     Attributes:
-        kind: pairs (pictures and masks), negatives (a folder of pictures without smoke), rendered (smoke
-            rendered over the pictures of a folder, masks united), transplanted (the smoke of pairs, put over
-            others of them or over the mix's negatives, masks united), lookalikes (fog, cloud, dust and glare
+        kind: pairs (pictures and masks), negatives (a folder of pictures without smoke), cleared (pairs whose
+            smoke is painted over, as if there were none), rendered (smoke rendered over the pictures of a
+            folder, masks united), transplanted (the smoke of pairs, put over others of them or over the
+            mix's negatives and cleared pictures, masks united), lookalikes (fog, cloud, dust and glare
             rendered over pictures without smoke), or scribbles (pictures and strokes).
         folder: Folder of the source, below the data folder.
         weight: How often each of its pictures is seen in an epoch.
@@ -67,7 +68,8 @@ class OptimiserSettings:
 
     Attributes:
         learning_rate: Learning rate of the encoder, the inference net and the decoder.
-        encoder_factor: Factor of the encoder's learning rate.
+        encoder_factor: Factor of the encoder's learning rate; 0 leaves the encoder as it is, its batch norm
+            statistics too, and makes steps quicker.
         uncertainty_learning_rate: Learning rate of the uncertainty net.
         weight_decay: Weight decay; 0 makes AdamW Adam.
         schedule: Course of the learning rates: "step" multiplies them by `step_factor` after epoch

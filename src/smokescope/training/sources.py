@@ -195,7 +195,7 @@ def _select(source: Source, cache: PictureCache, allowed: set[str] | None) -> li
         raise SmokescopeError(
             f"{source.folder} has masks: {source.kind} takes a folder of pictures without smoke"
         )
-    if source.kind in ("pairs", "transplanted") and own == "negatives":
+    if source.kind in ("pairs", "cleared", "transplanted") and own == "negatives":
         raise SmokescopeError(
             f"{source.folder} has no masks: {source.kind} takes a data set of pictures and masks"
         )

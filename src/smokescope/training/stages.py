@@ -5,6 +5,7 @@ averaged model that is shipped.
 """
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 from torch import nn
 from torch.optim import Optimizer
@@ -51,6 +52,7 @@ def whole_objective(model: SmokeModel, settings: TrainingSettings, steps: int) -
         if watched:
             optimisers.append(uncertainty_optimiser(model, settings.optimiser))
     model.train()
+    cast(nn.Module, model.encoder).requires_grad_(settings.optimiser.encoder_factor > 0)
     _freeze_batch_norm(model, settings)
     return Stage(0, steps, module, optimisers, settings.optimiser)
 
@@ -71,6 +73,8 @@ def uncertainty_alone(
 
 def _freeze_batch_norm(model: SmokeModel, settings: TrainingSettings) -> None:
     frozen = {"none": None, "encoder": model.encoder, "all": model}[settings.freeze_batch_norm]
+    if frozen is None and settings.optimiser.encoder_factor == 0:
+        frozen = model.encoder
     for part in frozen.modules() if isinstance(frozen, nn.Module) else ():
         if isinstance(part, nn.modules.batchnorm._BatchNorm):
             part.eval()
