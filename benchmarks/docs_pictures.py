@@ -1,10 +1,12 @@
 """Draw the pictures of README.md and docs/model-card.md: what the shipped model makes of the examples.
 
-    python -m benchmarks.docs_pictures
+    python -m benchmarks.docs_pictures [PHOTOGRAPHS]
 
-Run it whenever the model changes.
+With the folder of `benchmarks.outdoor_photos`, also what it makes of some pictures without smoke. Run it
+whenever the model changes.
 """
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from smokescope import load
 from smokescope.data.masks import read_mask
 from smokescope.data.pictures import read_picture
 from smokescope.inference import Prediction
+from smokescope.inference.segmenter import Segmenter
 from smokescope.report.colours import ALEATORIC, EPISTEMIC, TOTAL, ColourMap
 from smokescope.report.light import lit
 from smokescope.report.overlay import draw_overlay
@@ -30,9 +33,13 @@ WIDTH = 660  # of each panel
 SHOWN = "plant_puff"
 AROUND = 2.4, 1.4  # of a region's width and height, shown on each side of it
 BY_HAND = (60, 220, 60)
+ELSEWHERE = ("forest0", "canyon9", "valley3", "snow0", "desert4", "fog0")  # in the public domain
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("photographs", type=Path, nargs="?")
+    photographs = parser.parse_args().photographs
     segmenter = load(device="cpu")
     rows = []
     for path in sorted((EXAMPLES / "img").glob("*.jpg")):
@@ -46,6 +53,16 @@ def main() -> None:
         if path.stem == SHOWN:
             _write("example.jpg", _uncertainties(picture, prediction, found))
     _write("examples-found.jpg", rows)
+    if photographs:
+        panels = [_of_photograph(segmenter, photographs, name) for name in ELSEWHERE]
+        _write("elsewhere.jpg", [panels[i : i + 2] for i in range(0, len(panels), 2)])
+
+
+def _of_photograph(segmenter: Segmenter, photographs: Path, name: str) -> Pixels:
+    (path,) = photographs.rglob(f"endless-sky-data__{name}.jpg")
+    picture = read_picture(path)
+    prediction = segmenter(picture)
+    return _panel(draw_overlay(picture, prediction), f"no smoke; found: {prediction.verdict}")
 
 
 def _by_hand(picture: Pixels, mask: Path) -> Pixels:

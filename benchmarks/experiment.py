@@ -52,6 +52,7 @@ def arguments(description: str | None, config: str | None, *, file: bool = False
     parser.add_argument("--encoder", type=Path)
     if file:
         parser.add_argument("--file", type=Path, required=True, help="of the variants")
+        parser.add_argument("--elsewhere", type=Path, help="pictures without smoke to try them on")
     if config is not None:
         parser.add_argument("--config", default=config)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for all variants")

@@ -6,6 +6,9 @@ Each entry of the file is a variant: `config` (default if not said), `set` (a li
 names of variants whose weights it begins with the mean of, and `fold`, if it is not the command line's.
 `variants.yaml` has the shipped model's.
 
+`--elsewhere FOLDER` adds the false alarms on its pictures, which show no smoke: `benchmarks.outdoor_photos`
+gives some of places where no run has been.
+
 Kept from training besides the fold: every 16th real frame, which is of a known view, and every fifth
 close-up. *Worse* are every fifth of the fold's pictures, once each without colour, in warm light, blurred,
 noisy and strongly compressed, as `benchmarks.robustness` has them. A variant whose folder holds its model
@@ -28,7 +31,7 @@ from benchmarks.pictures import quarter
 from benchmarks.robustness import changed
 from benchmarks.timing import table
 from smokescope.data.cache import PictureCache
-from smokescope.data.layouts import list_pairs
+from smokescope.data.layouts import list_negatives, list_pairs
 from smokescope.metrics.f_beta import FBeta
 from smokescope.metrics.suite import Report
 from smokescope.models.pipeline import Pipeline
@@ -47,7 +50,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 HEADER = (
     *("", "F mean", "F max", "mse", "ece image", "found", "false alarms", "at 95 % found", "r of the maps"),
     *("enlarged: F mean", "worse: F mean", "known views: F mean", "F max", "ece", "close-ups: F"),
-    *("examples: F", "temperature", "s"),
+    *("examples: F", "elsewhere: false alarms", "temperature", "s"),
 )
 
 
@@ -93,6 +96,11 @@ def _try(
     seconds = time.monotonic() - start
     examples = PictureCache(list_pairs(EXAMPLES), settings.side)
     kept["examples"] = Pictures("pairs", examples, range(len(examples)))
+    false_alarms = None
+    if args.elsewhere:
+        photographs = PictureCache(list_negatives(args.elsewhere), settings.side)
+        elsewhere = Pictures("negatives", photographs, range(len(photographs)))
+        false_alarms = validate(pipeline, [elsewhere], fabric).report["alarm"]["false_alarm_rate"]
 
     def others(kind: str) -> tuple[float | None, ...]:
         """F mean, F max and ece of pictures that were kept apart, if the mix has any of the kind."""
@@ -105,7 +113,7 @@ def _try(
         *_figures(json.loads(run.figures_file.read_text()).get("validation")),
         as_text(_enlarged(pipeline, data.validation, fabric)),
         as_text(_worse(pipeline, data.validation, fabric)),
-        *map(as_text, (*others("known views"), others("close-ups")[0], others("examples")[0])),
+        *map(as_text, (*others("known views"), others("close-ups")[0], others("examples")[0], false_alarms)),
         f"{pipeline.temperature:.2f}",
         f"{seconds:.0f}",
     )

@@ -70,6 +70,15 @@ def test_the_run_for_other_cameras_sees_what_default_sees_and_more() -> None:
     assert cameras == replace(default, data=cameras.data, augment=cameras.augment)
 
 
+def test_the_run_for_other_places_differs_from_default_in_its_pictures_alone() -> None:
+    default = read_settings("default")
+    elsewhere = read_settings(str(Path(__file__).parents[2] / "benchmarks/elsewhere.yaml"))
+    assert {source.folder for source in elsewhere.data} - {source.folder for source in default.data} == {
+        "outdoor/learning"
+    }
+    assert elsewhere == replace(default, data=elsewhere.data)
+
+
 def test_settings_survive_their_file(tmp_path: Path) -> None:
     for name in NAMES:
         settings = read_settings(name)
