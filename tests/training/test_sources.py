@@ -378,6 +378,15 @@ def test_cleared_pictures_have_lost_their_smoke(tmp_path: Path) -> None:
     assert (examples.masks[2] == smoky.masks[2]).all()
 
 
+def test_a_picture_that_is_mostly_smoke_is_not_cleared(tmp_path: Path) -> None:
+    smoky = landscapes(0, (30, 10))
+    smoky.masks[0] = 1
+    examples = prepare_as_they_are(tmp_path, "cleared", smoky)
+    torch.testing.assert_close(examples.pictures[0], smoky.pictures[0])
+    assert (examples.masks[0] == 1).all()
+    assert not examples.masks[1].any()
+
+
 def test_transplanted_smoke_is_put_over_cleared_pictures_without_their_own(tmp_path: Path) -> None:
     batch, others = landscapes(0, (30, 10)), landscapes(1, (20, 60))
     settings = replace(small_settings(tmp_path), augment=OFF, size=(HEIGHT, WIDTH))

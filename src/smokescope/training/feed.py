@@ -26,6 +26,7 @@ from smokescope.training.settings import Kind, TrainingSettings
 from smokescope.training.sources import Pictures
 
 _AHEAD = 2  # batches that wait to be used, besides those in the making
+_COVERED = 0.5  # share of a picture under smoke above which nobody can tell what is behind
 _TOGETHER = 96  # pictures that a GPU augments at once: many small kernels, which cost by their number
 
 
@@ -213,11 +214,13 @@ def prepare(raw: Raw, settings: TrainingSettings, device: torch.device) -> Examp
 
 
 def _clear(pictures: Tensor, masks: Tensor, kinds: Sequence[Kind]) -> None:
-    """Paint over the smoke of those whose kind asks for it, in place."""
+    """Paint over the smoke of those whose kind asks for it, in place; what is mostly smoke stays as it is."""
     if chosen := _which(kinds, "cleared"):
         where = torch.tensor(chosen).to(pictures.device, non_blocking=True)
-        pictures[where] = fill(pictures[where], masks[where])
-        masks[where] = 0
+        smoky, smoke = pictures[where], masks[where]
+        covered = smoke.mean((1, 2, 3), keepdim=True) > _COVERED
+        pictures[where] = torch.where(covered, smoky, fill(smoky, smoke))
+        masks[where] = smoke * covered
 
 
 def _which(kinds: Sequence[Kind], kind: Kind) -> list[int]:
