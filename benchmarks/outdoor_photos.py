@@ -21,8 +21,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from PIL import Image, ImageOps
+from PIL import Image
 
+from smokescope.data.pictures import picture_from_bytes
 from smokescope.training.settings import TrainingSettings
 
 LIST = Path(__file__).with_name("outdoor_photos.tsv")
@@ -74,10 +75,9 @@ def _files(kind: str, package: str, version: str, wanted: set[str]) -> Mapping[s
 
 def _store(content: bytes, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with Image.open(io.BytesIO(content)) as image:
-        upright = ImageOps.exif_transpose(image).convert("RGB")
-    upright.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
-    upright.save(path, quality=QUALITY)
+    picture = Image.fromarray(picture_from_bytes(content))
+    picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    picture.save(path, quality=QUALITY)
 
 
 if __name__ == "__main__":
